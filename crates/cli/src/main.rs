@@ -1,0 +1,2 @@
+//! The `tapline` command.
+fn main() {}
