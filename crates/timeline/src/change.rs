@@ -96,4 +96,8 @@ pub trait Sink {
     fn state(&mut self, what: &'static str);
     /// The input, or a piece of it, was dropped.
     fn drop(&mut self, reason: Reason);
+    /// Bytes that a row names by their hash (BLAKE3, hex). Where they are not kept, the row still names them.
+    fn blob(&mut self, hash: &str, bytes: &[u8]) {
+        let _ = (hash, bytes);
+    }
 }
