@@ -9,7 +9,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::cursor::Cursor;
+use crate::cursor::{Broken, Cursor};
 use crate::value;
 
 /// The items of a list that could be read, and how many could not.
@@ -28,6 +28,30 @@ impl<T> Default for List<T> {
 }
 
 impl<T> List<T> {
+    /// Reads the items of an array, or else one item in the place of a list. `null` is an empty list.
+    pub(crate) fn walk<'a>(
+        raw: &'a RawValue,
+        walk: impl Fn(&mut Cursor<'a>) -> Result<Option<T>, Broken>,
+    ) -> Self {
+        let mut list = Self::default();
+        let mut cursor = Cursor::new(raw.get());
+        let one = !cursor.eat(b'[');
+        if (one && value::is_null(raw)) || (!one && cursor.eat(b']')) {
+            return list;
+        }
+        loop {
+            match walk(&mut cursor) {
+                Ok(Some(item)) => list.items.push(item),
+                Ok(None) => list.broken += 1,
+                // Not in a value that `serde_json` has checked.
+                Err(Broken) => return list,
+            }
+            if one || !cursor.eat(b',') {
+                return list;
+            }
+        }
+    }
+
     /// Reads each item of an array; no list gives no items.
     pub fn read<'a>(raw: &'a RawValue, read: impl Fn(&'a RawValue) -> Option<T>) -> Self {
         let mut list = Self::default();
@@ -103,65 +127,41 @@ impl<'a> Block<'a> {
 
     /// Reads a block; a bare string is a block of text. None if it is nothing like a block.
     pub fn read(raw: &'a RawValue) -> Option<Self> {
-        match raw.get().as_bytes().first()? {
-            b'"' => value::text(raw).map(Self::text),
-            b'{' => Self::object(raw),
-            _ => None,
-        }
+        Self::walk(&mut Cursor::new(raw.get())).ok()?
     }
 
     /// Reads one block, or a list of them.
     pub fn read_all(raw: &'a RawValue) -> List<Self> {
-        if value::is_array(raw) {
-            return List::read(raw, Self::read);
-        }
-        match Self::read(raw) {
-            Some(block) => List { items: vec![block], broken: 0 },
-            None => List { items: Vec::new(), broken: usize::from(!value::is_null(raw)) },
-        }
+        List::walk(raw, Self::walk)
     }
 
-    fn object(raw: &'a RawValue) -> Option<Self> {
-        let mut member = BlockMembers::default();
-        let mut cursor = Cursor::new(raw.get());
-        cursor
-            .object(|cursor, name| {
-                match &*name {
-                    "type" => member.kind = cursor.text()?,
-                    "text" => member.text = cursor.text()?,
-                    "data" => member.data = cursor.text()?,
-                    "blob" => member.blob = cursor.text()?,
-                    "mimeType" => member.mime_type = cursor.text()?,
-                    "uri" => member.uri = cursor.text()?,
-                    "name" => member.name = cursor.text()?,
-                    "title" => member.title = cursor.text()?,
-                    "description" => member.description = cursor.text()?,
-                    "size" => member.size = value::u64(cursor.raw()?),
-                    "resource" => member.resource = cursor.some()?,
-                    _ => {
-                        cursor.raw()?;
-                    }
-                }
-                Ok(())
-            })
-            .ok()?;
-        let BlockMembers { kind, text, data, blob, mime_type, uri, name, title, description, size, resource } = member;
-        match kind.as_deref() {
-            // A block that says no type but has a text can only mean one thing.
-            Some("text") | None => text.map(|text| Self::Text { text }),
-            Some("image") => (data.is_some() || uri.is_some()).then_some(Self::Image { data, mime_type, uri }),
-            Some("audio") => data.is_some().then_some(Self::Audio { data, mime_type }),
-            Some("resource_link") => uri.map(|uri| Self::Link { uri, name, title, description, mime_type, size }),
-            Some("resource") => match resource {
-                Some(inner) => {
-                    let inner = |name| value::member_text(inner, name);
-                    let (uri, mime_type) = (inner("uri"), inner("mimeType"));
-                    Self::resource(uri, mime_type, inner("text"), inner("blob"))
-                }
-                None => Self::resource(uri, mime_type, text, blob),
-            },
-            Some(_) => Some(Self::Unknown(raw)),
+    /// Reads the value on which the cursor stands, and steps over it.
+    fn walk(cursor: &mut Cursor<'a>) -> Result<Option<Self>, Broken> {
+        if cursor.peek() != Some(b'{') {
+            return Ok(cursor.text()?.map(Self::text));
         }
+        let start = cursor.clone();
+        let mut member = BlockMembers::default();
+        cursor.object(|cursor, name| {
+            match &*name {
+                "type" => member.kind = cursor.text()?,
+                "text" => member.text = cursor.text()?,
+                "data" => member.data = cursor.text()?,
+                "blob" => member.blob = cursor.text()?,
+                "mimeType" => member.mime_type = cursor.text()?,
+                "uri" => member.uri = cursor.text()?,
+                "name" => member.name = cursor.text()?,
+                "title" => member.title = cursor.text()?,
+                "description" => member.description = cursor.text()?,
+                "size" => member.size = value::u64(cursor.raw()?),
+                "resource" => member.resource = cursor.some()?,
+                _ => {
+                    cursor.raw()?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(member.into_block(start))
     }
 
     fn resource(
@@ -175,6 +175,7 @@ impl<'a> Block<'a> {
     }
 }
 
+/// The members of all types of block together.
 #[derive(Default)]
 struct BlockMembers<'a> {
     kind: Option<Cow<'a, str>>,
@@ -188,6 +189,29 @@ struct BlockMembers<'a> {
     description: Option<Cow<'a, str>>,
     size: Option<u64>,
     resource: Option<&'a RawValue>,
+}
+
+impl<'a> BlockMembers<'a> {
+    /// Makes the block; `start` is where it stands.
+    fn into_block(self, mut start: Cursor<'a>) -> Option<Block<'a>> {
+        let BlockMembers { kind, text, data, blob, mime_type, uri, name, title, description, size, resource } = self;
+        match kind.as_deref() {
+            // A block that says no type but has a text can only mean one thing.
+            Some("text") | None => text.map(|text| Block::Text { text }),
+            Some("image") => (data.is_some() || uri.is_some()).then_some(Block::Image { data, mime_type, uri }),
+            Some("audio") => data.is_some().then_some(Block::Audio { data, mime_type }),
+            Some("resource_link") => uri.map(|uri| Block::Link { uri, name, title, description, mime_type, size }),
+            Some("resource") => match resource {
+                Some(inner) => {
+                    let inner = |name| value::member_text(inner, name);
+                    let (uri, mime_type) = (inner("uri"), inner("mimeType"));
+                    Block::resource(uri, mime_type, inner("text"), inner("blob"))
+                }
+                None => Block::resource(uri, mime_type, text, blob),
+            },
+            Some(_) => start.raw().ok().map(Block::Unknown),
+        }
+    }
 }
 
 /// Writes the block as the protocol spells it.
@@ -291,50 +315,49 @@ pub enum ToolContent<'a> {
 impl<'a> ToolContent<'a> {
     /// Reads one part. A bare block, which some agents send, is a block.
     pub fn read(raw: &'a RawValue) -> Option<Self> {
-        let (mut kind, mut path, mut new_text, mut content, mut meta) = (None, None, None, None, None);
-        let (mut old_text, mut terminal_id, mut session_id) = (None, None, None);
-        let mut cursor = Cursor::new(raw.get());
-        if cursor.peek() == Some(b'"') {
-            return Block::read(raw).map(Self::Block);
-        }
-        cursor
-            .object(|cursor, name| {
-                match &*name {
-                    "type" => kind = cursor.text()?,
-                    "content" => content = cursor.some()?,
-                    "path" => path = cursor.text()?,
-                    "oldText" => old_text = cursor.text()?,
-                    "newText" => new_text = cursor.text()?,
-                    "terminalId" => terminal_id = cursor.name()?,
-                    "sessionId" => session_id = cursor.name()?,
-                    "_meta" => meta = cursor.some()?,
-                    _ => {
-                        cursor.raw()?;
-                    }
-                }
-                Ok(())
-            })
-            .ok()?;
-        match kind.as_deref() {
-            Some("content") => Block::read(content?).map(Self::Block),
-            Some("diff") => Some(Self::Diff { path: path?, old_text, new_text: new_text?, meta }),
-            Some("terminal") => Some(Self::Terminal { terminal_id: terminal_id? }),
-            Some("session") => Some(Self::Session { session_id: session_id? }),
-            Some("text" | "image" | "audio" | "resource" | "resource_link") | None => {
-                Block::read(raw).map(Self::Block)
-            }
-            Some(_) => Some(Self::Unknown(raw)),
-        }
+        Self::walk(&mut Cursor::new(raw.get())).ok()?
     }
 
     /// Reads what a tool holds. Instead of the list that it should be, a single part will do.
     pub fn read_all(raw: &'a RawValue) -> List<Self> {
-        if value::is_array(raw) {
-            return List::read(raw, Self::read);
+        List::walk(raw, Self::walk)
+    }
+
+    /// Reads the value on which the cursor stands, and steps over it.
+    fn walk(cursor: &mut Cursor<'a>) -> Result<Option<Self>, Broken> {
+        if cursor.peek() != Some(b'{') {
+            return Ok(Block::walk(cursor)?.map(Self::Block));
         }
-        match Self::read(raw) {
-            Some(part) => List { items: vec![part], broken: 0 },
-            None => List { items: Vec::new(), broken: usize::from(!value::is_null(raw)) },
-        }
+        let mut start = cursor.clone();
+        let (mut kind, mut path, mut new_text, mut block, mut meta) = (None, None, None, None, None);
+        let (mut old_text, mut terminal_id, mut session_id) = (None, None, None);
+        cursor.object(|cursor, name| {
+            match &*name {
+                "type" => kind = cursor.text()?,
+                "content" => block = Block::walk(cursor)?,
+                "path" => path = cursor.text()?,
+                "oldText" => old_text = cursor.text()?,
+                "newText" => new_text = cursor.text()?,
+                "terminalId" => terminal_id = cursor.name()?,
+                "sessionId" => session_id = cursor.name()?,
+                "_meta" => meta = cursor.some()?,
+                _ => {
+                    cursor.raw()?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(match kind.as_deref() {
+            Some("content") => block.map(Self::Block),
+            Some("diff") => path
+                .zip(new_text)
+                .map(|(path, new_text)| Self::Diff { path, old_text, new_text, meta }),
+            Some("terminal") => terminal_id.map(|terminal_id| Self::Terminal { terminal_id }),
+            Some("session") => session_id.map(|session_id| Self::Session { session_id }),
+            Some("text" | "image" | "audio" | "resource" | "resource_link") | None => {
+                Block::walk(&mut start)?.map(Self::Block)
+            }
+            Some(_) => Some(Self::Unknown(start.raw()?)),
+        })
     }
 }

@@ -1,14 +1,11 @@
 //! A place in a JSON text, and the steps from it that the readers of this crate need.
 //!
-//! The cursor knows objects, keys and strings, because those are what the fast path is made of. Every other value,
-//! and every string with an escape in it, goes to `serde_json` as a raw value: it checks the grammar, and it
-//! does not recurse while it skips.
+//! The cursor knows objects, arrays and strings, because those are what the fast path is made of. Every other value
+//! goes to `serde_json` as a raw value: it checks the grammar, and it does not recurse while it skips.
 
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
-
-use crate::value::unescape;
 
 /// The text is not JSON at the place the cursor has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,11 +102,58 @@ impl<'a> Cursor<'a> {
                 self.at = end + 1;
                 Ok(Cow::Borrowed(self.span(start, end)))
             }
-            Some(b'\\') => {
-                let raw = self.raw()?.get();
-                Ok(unescape(raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default()))
-            }
+            Some(b'\\') => self.escaped_string(start, end).map(Cow::Owned),
             _ => Err(Broken),
+        }
+    }
+
+    /// Reads the string that begins at `start` and whose first escape stands at `escape`.
+    ///
+    /// Half of a surrogate pair, which JSON can spell and text cannot hold, becomes U+FFFD.
+    fn escaped_string(&mut self, start: usize, mut escape: usize) -> Result<String, Broken> {
+        let bytes = self.text.as_bytes();
+        let mut out = String::with_capacity(2 * (escape - start) + 32);
+        let mut from = start;
+        loop {
+            out.push_str(self.span(from, escape));
+            from = escape + 2;
+            out.push(match bytes.get(escape + 1).ok_or(Broken)? {
+                b'n' => '\n',
+                b'"' => '"',
+                b'\\' => '\\',
+                b'/' => '/',
+                b't' => '\t',
+                b'r' => '\r',
+                b'b' => '\u{8}',
+                b'f' => '\u{c}',
+                b'u' => {
+                    let unit = hex(bytes, from)?;
+                    from += 4;
+                    let low = match (unit, bytes.get(from..from + 2)) {
+                        (0xD800..=0xDBFF, Some(b"\\u")) => Some(hex(bytes, from + 2)?),
+                        _ => None,
+                    };
+                    let code = match low {
+                        Some(low @ 0xDC00..=0xDFFF) => {
+                            from += 6;
+                            0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00)
+                        }
+                        _ => unit,
+                    };
+                    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+                }
+                _ => return Err(Broken),
+            });
+            escape = from + find_special(bytes.get(from..).unwrap_or_default());
+            match bytes.get(escape) {
+                Some(b'\\') => {}
+                Some(b'"') => {
+                    out.push_str(self.span(from, escape));
+                    self.at = escape + 1;
+                    return Ok(out);
+                }
+                _ => return Err(Broken),
+            }
         }
     }
 
@@ -152,6 +196,12 @@ impl<'a> Cursor<'a> {
             _ => Err(Broken),
         }
     }
+}
+
+/// The code unit that four hexadecimal digits spell.
+fn hex(bytes: &[u8], at: usize) -> Result<u32, Broken> {
+    let digits = bytes.get(at..at + 4).ok_or(Broken)?;
+    digits.iter().try_fold(0, |unit, &digit| Ok(unit << 4 | char::from(digit).to_digit(16).ok_or(Broken)?))
 }
 
 const ONES: u64 = u64::from_ne_bytes([1; 8]);

@@ -48,10 +48,11 @@ pub enum Frame<'a> {
 }
 
 /// The parameters of a request or notification.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[allow(clippy::large_enum_variant)] // As for `Frame`.
 pub enum Params<'a> {
     /// There is no member `params`.
+    #[default]
     None,
     /// The object that `session/update` carries.
     Update(Update<'a>),
@@ -238,23 +239,13 @@ struct Envelope<'a> {
     version: bool,
     id: Option<&'a RawValue>,
     method: Option<Result<Cow<'a, str>, NoString>>,
-    params: Seen<'a>,
+    params: Params<'a>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
 }
 
 /// A method that is no string.
 struct NoString;
-
-/// The member `params`, as far as it has been read.
-#[derive(Default)]
-#[allow(clippy::large_enum_variant)] // As for `Frame`.
-enum Seen<'a> {
-    #[default]
-    No,
-    Raw(&'a RawValue),
-    Update(Update<'a>),
-}
 
 impl<'a> Envelope<'a> {
     #[inline]
@@ -264,11 +255,15 @@ impl<'a> Envelope<'a> {
             "method" => self.method = Some(cursor.text()?.ok_or(NoString)),
             "params" => {
                 let is_update = matches!(&self.method, Some(Ok(method)) if method == SESSION_UPDATE);
-                self.params = if is_update && cursor.peek() == Some(b'{') {
-                    Seen::Update(Update::walk(cursor)?)
+                if is_update && cursor.peek() == Some(b'{') {
+                    // Made in its place and then filled, since moving it would cost more than filling it.
+                    self.params = Params::Update(Update::default());
+                    if let Params::Update(update) = &mut self.params {
+                        update.walk(cursor)?;
+                    }
                 } else {
-                    Seen::Raw(cursor.raw()?)
-                };
+                    self.params = Params::Other(cursor.raw()?);
+                }
             }
             "id" => self.id = Some(cursor.raw()?),
             "result" => self.result = Some(cursor.raw()?),
@@ -316,16 +311,20 @@ impl<'a> Envelope<'a> {
             Some(Ok(method)) => method,
             _ => Cow::Borrowed(""),
         };
-        let params = match self.params {
-            Seen::No => Params::None,
-            // A later `method` of the same frame may have changed what the parameters are.
-            Seen::Update(update) if method == SESSION_UPDATE => Params::Update(update),
-            Seen::Update(update) => update.raw_params().map_or(Params::None, Params::Other),
-            Seen::Raw(raw) if method == SESSION_UPDATE => {
-                Update::read(raw).map_or(Params::Other(raw), Params::Update)
+        // In another order of the members than the usual one, or with two of one name, the method says only now
+        // what the parameters are.
+        let mut params = self.params;
+        match &params {
+            Params::Update(update) if method != SESSION_UPDATE => {
+                params = update.raw_params().map_or(Params::None, Params::Other);
             }
-            Seen::Raw(raw) => Params::Other(raw),
-        };
+            Params::Other(raw) if method == SESSION_UPDATE => {
+                if let Some(update) = Update::read(raw) {
+                    params = Params::Update(update);
+                }
+            }
+            _ => {}
+        }
         match id {
             Some(id) => Frame::Request { id, method, params },
             None => Frame::Notification { method, params },

@@ -98,26 +98,26 @@ impl<'a> Update<'a> {
         if cursor.peek() != Some(b'{') {
             return None;
         }
-        Self::walk(&mut cursor).ok()
+        let mut update = Self::default();
+        update.walk(&mut cursor).ok().map(|()| update)
     }
 
-    /// Reads the object on which the cursor stands.
-    pub(crate) fn walk(cursor: &mut Cursor<'a>) -> Result<Self, Broken> {
-        let mut update = Self::default();
+    /// Fills a new update from the object on which the cursor stands.
+    pub(crate) fn walk(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Broken> {
         let start = cursor.at();
         cursor.object(|cursor, name| {
             match &*name {
-                "sessionId" => update.session_id = cursor.name()?,
-                "update" => update.walk_update(cursor)?,
-                "_meta" => update.meta = cursor.some()?,
+                "sessionId" => self.session_id = cursor.name()?,
+                "update" => self.walk_update(cursor)?,
+                "_meta" => self.meta = cursor.some()?,
                 _ => {
                     cursor.raw()?;
                 }
             }
             Ok(())
         })?;
-        update.params = cursor.span(start, cursor.at());
-        Ok(update)
+        self.params = cursor.span(start, cursor.at());
+        Ok(())
     }
 
     fn walk_update(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Broken> {

@@ -11,8 +11,7 @@ use crate::cursor::Cursor;
 
 /// The text of a string. Half of a surrogate pair, which JSON can spell and text cannot hold, becomes U+FFFD.
 pub fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let quoted = raw.get().strip_prefix('"')?;
-    quoted.strip_suffix('"').map(unescape)
+    Cursor::new(raw.get()).text().ok().flatten()
 }
 
 /// What names something: the text of a string, or a number in its own spelling.
@@ -153,55 +152,4 @@ impl<'a> Iterator for Members<'a> {
         self.open = member.is_some() && self.cursor.eat(b',');
         member
     }
-}
-
-/// Reads the inside of a JSON string that is known to be well formed.
-pub(crate) fn unescape(inside: &str) -> Cow<'_, str> {
-    let Some(mut escape) = memchr::memchr(b'\\', inside.as_bytes()) else {
-        return Cow::Borrowed(inside);
-    };
-    let mut out = String::with_capacity(inside.len());
-    let mut rest = inside;
-    loop {
-        out.push_str(rest.get(..escape).unwrap_or_default());
-        let code = rest.as_bytes().get(escape + 1).copied().unwrap_or(b'\\');
-        let mut behind = escape + 2;
-        out.push(match code {
-            b'n' => '\n',
-            b't' => '\t',
-            b'r' => '\r',
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'u' => {
-                behind = escape + 6;
-                let first = hex(rest.get(escape + 2..behind));
-                let second = rest.get(behind..behind + 2).filter(|mark| *mark == "\\u");
-                let second = second.and_then(|_| hex(rest.get(behind + 2..behind + 6)));
-                match (first, second) {
-                    (Some(high @ 0xD800..=0xDBFF), Some(low @ 0xDC00..=0xDFFF)) => {
-                        behind += 6;
-                        let code = 0x10000 + ((u32::from(high) - 0xD800) << 10) + (u32::from(low) - 0xDC00);
-                        char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
-                    }
-                    (Some(unit), _) => {
-                        char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER)
-                    }
-                    (None, _) => char::REPLACEMENT_CHARACTER,
-                }
-            }
-            other => char::from(other),
-        });
-        rest = rest.get(behind..).unwrap_or_default();
-        match memchr::memchr(b'\\', rest.as_bytes()) {
-            Some(next) => escape = next,
-            None => {
-                out.push_str(rest);
-                return Cow::Owned(out);
-            }
-        }
-    }
-}
-
-fn hex(digits: Option<&str>) -> Option<u16> {
-    u16::from_str_radix(digits?, 16).ok()
 }
