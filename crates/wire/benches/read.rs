@@ -51,11 +51,14 @@ fn tool_results() -> Vec<String> {
 
 fn bench(bencher: Bencher<'_, '_>, lines: Vec<String>, mut each: impl FnMut(&str)) {
     let bytes: usize = lines.iter().map(String::len).sum();
-    bencher.counter(ItemsCount::new(lines.len())).counter(BytesCount::new(bytes)).bench_local(|| {
-        for line in &lines {
-            each(black_box(line));
-        }
-    });
+    bencher
+        .counter(ItemsCount::new(lines.len()))
+        .counter(BytesCount::new(bytes))
+        .bench_local(|| {
+            for line in &lines {
+                each(black_box(line));
+            }
+        });
 }
 
 #[derive(Deserialize)]
@@ -94,7 +97,13 @@ mod chunk {
     #[divan::bench]
     fn tapline_with_content(bencher: Bencher<'_, '_>) {
         bench(bencher, chunks(), |line| {
-            let Ok(Frame::Notification { params: Params::Update(update), .. }) = read(line) else { return };
+            let Ok(Frame::Notification {
+                params: Params::Update(update),
+                ..
+            }) = read(line)
+            else {
+                return;
+            };
             black_box(update.fields.content.and_then(Block::read)).expect("a block");
         });
     }
@@ -127,7 +136,13 @@ mod tool {
     #[divan::bench]
     fn tapline_with_content(bencher: Bencher<'_, '_>) {
         bench(bencher, tool_results(), |line| {
-            let Ok(Frame::Notification { params: Params::Update(update), .. }) = read(line) else { return };
+            let Ok(Frame::Notification {
+                params: Params::Update(update),
+                ..
+            }) = read(line)
+            else {
+                return;
+            };
             black_box(update.fields.content.map(ToolContent::read_all)).expect("content");
         });
     }
@@ -151,14 +166,17 @@ mod tool {
 #[divan::bench]
 fn framing(bencher: Bencher<'_, '_>) {
     let stream = chunks().join("\n");
-    bencher.counter(ItemsCount::new(LINES)).counter(BytesCount::new(stream.len())).bench_local(|| {
-        let (mut reader, mut bytes) = (LineReader::new(), 0);
-        for part in stream.as_bytes().chunks(64 << 10) {
-            reader.push(black_box(part), |line| match line {
-                Line::Text(text) => bytes += text.len(),
-                Line::TooLong { .. } => {}
-            });
-        }
-        bytes
-    });
+    bencher
+        .counter(ItemsCount::new(LINES))
+        .counter(BytesCount::new(stream.len()))
+        .bench_local(|| {
+            let (mut reader, mut bytes) = (LineReader::new(), 0);
+            for part in stream.as_bytes().chunks(64 << 10) {
+                reader.push(black_box(part), |line| match line {
+                    Line::Text(text) => bytes += text.len(),
+                    Line::TooLong { .. } => {}
+                });
+            }
+            bytes
+        });
 }

@@ -39,7 +39,11 @@ pub struct Capabilities {
 impl Capabilities {
     /// Everything.
     pub const fn all() -> Self {
-        Self { files: true, terminal: true, questions: true }
+        Self {
+            files: true,
+            terminal: true,
+            questions: true,
+        }
     }
 }
 
@@ -91,17 +95,31 @@ fn line(message: &impl Serialize) -> String {
 
 /// A call of any method that wants an answer.
 pub fn request(id: &Id<'_>, method: &str, params: &impl Serialize) -> String {
-    line(&Call { jsonrpc: "2.0", id: Some(id), method, params })
+    line(&Call {
+        jsonrpc: "2.0",
+        id: Some(id),
+        method,
+        params,
+    })
 }
 
 /// A call of any method that wants no answer.
 pub fn notification(method: &str, params: &impl Serialize) -> String {
-    line(&Call { jsonrpc: "2.0", id: None, method, params })
+    line(&Call {
+        jsonrpc: "2.0",
+        id: None,
+        method,
+        params,
+    })
 }
 
 /// The answer to a request.
 pub fn answer(id: &Id<'_>, result: &impl Serialize) -> String {
-    line(&Answer { jsonrpc: "2.0", id, result })
+    line(&Answer {
+        jsonrpc: "2.0",
+        id,
+        result,
+    })
 }
 
 /// The answer to a request that has nothing to say: an empty object, as the protocol has it.
@@ -111,7 +129,11 @@ pub fn empty_answer(id: &Id<'_>) -> String {
 
 /// The answer to a request that could not be done.
 pub fn error_answer(id: &Id<'_>, code: i64, message: &str, data: Option<&RawValue>) -> String {
-    line(&Failure { jsonrpc: "2.0", id, error: Error { code, message, data } })
+    line(&Failure {
+        jsonrpc: "2.0",
+        id,
+        error: Error { code, message, data },
+    })
 }
 
 /// `initialize`: the first line of every connection.
@@ -159,17 +181,34 @@ pub fn initialize(id: &Id<'_>, client: &ClientInfo<'_>, capabilities: Capabiliti
     struct Meta {
         terminal_output: bool,
     }
-    let Capabilities { files, terminal, questions } = capabilities;
-    let offer = Offer {
-        fs: Files { read_text_file: files, write_text_file: files },
+    let Capabilities {
+        files,
         terminal,
-        session: SessionOffer { compaction: Empty {}, config_options: OptionTypes { boolean: Empty {} }, notices: Empty {} },
+        questions,
+    } = capabilities;
+    let offer = Offer {
+        fs: Files {
+            read_text_file: files,
+            write_text_file: files,
+        },
+        terminal,
+        session: SessionOffer {
+            compaction: Empty {},
+            config_options: OptionTypes { boolean: Empty {} },
+            notices: Empty {},
+        },
         subagents: Empty {},
         plan: Empty {},
         elicitation: questions.then_some(Forms { form: Empty {} }),
-        _meta: Meta { terminal_output: true },
+        _meta: Meta {
+            terminal_output: true,
+        },
     };
-    let params = Params { protocol_version: PROTOCOL_VERSION, client_capabilities: offer, client_info: client };
+    let params = Params {
+        protocol_version: PROTOCOL_VERSION,
+        client_capabilities: offer,
+        client_info: client,
+    };
     request(id, "initialize", &params)
 }
 
@@ -224,9 +263,22 @@ enum Servers<'a> {
 }
 
 fn set_up(id: &Id<'_>, method: &str, session_id: Option<&str>, workspace: &Workspace<'_>) -> String {
-    let Workspace { cwd, additional_directories, mcp_servers } = *workspace;
+    let Workspace {
+        cwd,
+        additional_directories,
+        mcp_servers,
+    } = *workspace;
     let mcp_servers = mcp_servers.map_or(Servers::None([]), Servers::Given);
-    request(id, method, &Setup { session_id, cwd, mcp_servers, additional_directories })
+    request(
+        id,
+        method,
+        &Setup {
+            session_id,
+            cwd,
+            mcp_servers,
+            additional_directories,
+        },
+    )
 }
 
 /// `session/new`.
@@ -282,7 +334,15 @@ pub fn prompt(id: &Id<'_>, session_id: &str, prompt: &[Block<'_>], meta: Option<
         #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
         meta: Option<&'a RawValue>,
     }
-    request(id, "session/prompt", &Params { session_id, prompt, meta })
+    request(
+        id,
+        "session/prompt",
+        &Params {
+            session_id,
+            prompt,
+            meta,
+        },
+    )
 }
 
 /// `session/cancel`: stop the running prompt. It has no answer; the prompt's own answer tells of the stop.
@@ -342,12 +402,26 @@ pub fn set_config_option(id: &Id<'_>, session_id: &str, config_id: &str, value: 
     }
     const METHOD: &str = "session/set_config_option";
     match value {
-        OptionValue::Choice(value) => {
-            request(id, METHOD, &Params { session_id, config_id, kind: None, value: &**value })
-        }
-        OptionValue::Boolean(value) => {
-            request(id, METHOD, &Params { session_id, config_id, kind: Some("boolean"), value })
-        }
+        OptionValue::Choice(value) => request(
+            id,
+            METHOD,
+            &Params {
+                session_id,
+                config_id,
+                kind: None,
+                value: &**value,
+            },
+        ),
+        OptionValue::Boolean(value) => request(
+            id,
+            METHOD,
+            &Params {
+                session_id,
+                config_id,
+                kind: Some("boolean"),
+                value,
+            },
+        ),
     }
 }
 

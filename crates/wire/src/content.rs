@@ -23,7 +23,10 @@ pub struct List<T> {
 
 impl<T> Default for List<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), broken: 0 }
+        Self {
+            items: Vec::new(),
+            broken: 0,
+        }
     }
 }
 
@@ -171,7 +174,12 @@ impl<'a> Block<'a> {
         blob: Option<Cow<'a, str>>,
     ) -> Option<Self> {
         let some = uri.is_some() || text.is_some() || blob.is_some();
-        some.then_some(Self::Resource { uri, mime_type, text, blob })
+        some.then_some(Self::Resource {
+            uri,
+            mime_type,
+            text,
+            blob,
+        })
     }
 }
 
@@ -194,13 +202,34 @@ struct BlockMembers<'a> {
 impl<'a> BlockMembers<'a> {
     /// Makes the block; `start` is where it stands.
     fn into_block(self, mut start: Cursor<'a>) -> Option<Block<'a>> {
-        let BlockMembers { kind, text, data, blob, mime_type, uri, name, title, description, size, resource } = self;
+        let BlockMembers {
+            kind,
+            text,
+            data,
+            blob,
+            mime_type,
+            uri,
+            name,
+            title,
+            description,
+            size,
+            resource,
+        } = self;
         match kind.as_deref() {
             // A block that says no type but has a text can only mean one thing.
             Some("text") | None => text.map(|text| Block::Text { text }),
-            Some("image") => (data.is_some() || uri.is_some()).then_some(Block::Image { data, mime_type, uri }),
+            Some("image") => {
+                (data.is_some() || uri.is_some()).then_some(Block::Image { data, mime_type, uri })
+            }
             Some("audio") => data.is_some().then_some(Block::Audio { data, mime_type }),
-            Some("resource_link") => uri.map(|uri| Block::Link { uri, name, title, description, mime_type, size }),
+            Some("resource_link") => uri.map(|uri| Block::Link {
+                uri,
+                name,
+                title,
+                description,
+                mime_type,
+                size,
+            }),
             Some("resource") => match resource {
                 Some(inner) => {
                     let inner = |name| value::member_text(inner, name);
@@ -238,7 +267,14 @@ impl Serialize for Block<'_> {
                 map.serialize_entry("data", data.as_deref().unwrap_or_default())?;
                 map.serialize_entry("mimeType", mime_type.as_deref().unwrap_or("audio/wav"))?;
             }
-            Self::Link { uri, name, title, description, mime_type, size } => {
+            Self::Link {
+                uri,
+                name,
+                title,
+                description,
+                mime_type,
+                size,
+            } => {
                 map.serialize_entry("type", "resource_link")?;
                 map.serialize_entry("uri", uri)?;
                 map.serialize_entry("name", name.as_deref().unwrap_or(uri))?;
@@ -247,9 +283,22 @@ impl Serialize for Block<'_> {
                 entry(&mut map, "mimeType", mime_type)?;
                 entry(&mut map, "size", size)?;
             }
-            Self::Resource { uri, mime_type, text, blob } => {
+            Self::Resource {
+                uri,
+                mime_type,
+                text,
+                blob,
+            } => {
                 map.serialize_entry("type", "resource")?;
-                map.serialize_entry("resource", &Carried { uri, mime_type, text, blob })?;
+                map.serialize_entry(
+                    "resource",
+                    &Carried {
+                        uri,
+                        mime_type,
+                        text,
+                        blob,
+                    },
+                )?;
             }
             Self::Unknown(_) => {}
         }
@@ -279,7 +328,9 @@ impl Serialize for Carried<'_, '_> {
 }
 
 fn entry<M: SerializeMap, T: Serialize>(map: &mut M, name: &str, value: &Option<T>) -> Result<(), M::Error> {
-    value.as_ref().map_or(Ok(()), |value| map.serialize_entry(name, value))
+    value
+        .as_ref()
+        .map_or(Ok(()), |value| map.serialize_entry(name, value))
 }
 
 /// One part of what a tool holds.
@@ -349,9 +400,12 @@ impl<'a> ToolContent<'a> {
         })?;
         Ok(match kind.as_deref() {
             Some("content") => block.map(Self::Block),
-            Some("diff") => path
-                .zip(new_text)
-                .map(|(path, new_text)| Self::Diff { path, old_text, new_text, meta }),
+            Some("diff") => path.zip(new_text).map(|(path, new_text)| Self::Diff {
+                path,
+                old_text,
+                new_text,
+                meta,
+            }),
             Some("terminal") => terminal_id.map(|terminal_id| Self::Terminal { terminal_id }),
             Some("session") => session_id.map(|session_id| Self::Session { session_id }),
             Some("text" | "image" | "audio" | "resource" | "resource_link") | None => {

@@ -201,7 +201,9 @@ impl<'a> Cursor<'a> {
 /// The code unit that four hexadecimal digits spell.
 fn hex(bytes: &[u8], at: usize) -> Result<u32, Broken> {
     let digits = bytes.get(at..at + 4).ok_or(Broken)?;
-    digits.iter().try_fold(0, |unit, &digit| Ok(unit << 4 | char::from(digit).to_digit(16).ok_or(Broken)?))
+    digits.iter().try_fold(0, |unit, &digit| {
+        Ok(unit << 4 | char::from(digit).to_digit(16).ok_or(Broken)?)
+    })
 }
 
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
@@ -227,7 +229,9 @@ fn find_special(bytes: &[u8]) -> usize {
             return index * 8 + marks.trailing_zeros() as usize / 8;
         }
     }
-    let tail = rest.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\');
+    let tail = rest
+        .iter()
+        .position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\');
     words.len() * 8 + tail.unwrap_or(rest.len())
 }
 

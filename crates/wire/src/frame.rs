@@ -69,6 +69,22 @@ impl<'a> Params<'a> {
             Self::Other(raw) => Some(raw),
         }
     }
+
+    /// Makes the parameters what `method` says they are.
+    #[cold]
+    fn settle(&mut self, method: &str) {
+        match self {
+            Self::Update(update) if method != SESSION_UPDATE => {
+                *self = update.raw_params().map_or(Self::None, Self::Other);
+            }
+            Self::Other(raw) if method == SESSION_UPDATE => {
+                if let Some(update) = Update::read(raw) {
+                    *self = Self::Update(update);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The member `error` of an answer. Only the readable kind carries words of the other side.
@@ -99,7 +115,13 @@ impl<'a> AgentError<'a> {
             }
         }
         let readable = code.is_some() && message.is_some();
-        Self { code: code.unwrap_or_default(), message: message.unwrap_or_default(), data, readable, raw }
+        Self {
+            code: code.unwrap_or_default(),
+            message: message.unwrap_or_default(),
+            data,
+            readable,
+            raw,
+        }
     }
 }
 
@@ -222,15 +244,34 @@ pub fn read(line: &str) -> Result<Frame<'_>, NotAFrame> {
         Some(b'{') => {}
         Some(_) => {
             let whole = cursor.raw().is_ok() && cursor.peek().is_none();
-            return Err(if whole { NotAFrame::NotAnObject } else { NotAFrame::NotJson });
+            return Err(if whole {
+                NotAFrame::NotAnObject
+            } else {
+                NotAFrame::NotJson
+            });
         }
     }
     let mut envelope = Envelope::default();
-    let walked = cursor.object(|cursor, name| envelope.member(cursor, &name));
+    // Apart from the rest, since it is large, and moved only once: into the frame.
+    let mut params = Params::None;
+    let walked = cursor.object(|cursor, name| envelope.member(cursor, &name, &mut params));
     if walked.is_err() || cursor.peek().is_some() {
         return Err(NotAFrame::NotJson);
     }
-    envelope.into_frame()
+    match envelope.into_shape()? {
+        Shape::Answer { id, outcome } => Ok(Frame::Answer { id, outcome }),
+        Shape::Call { id, method } => {
+            // In another order of the members than the usual one, or with two of one name, the method says only now
+            // what the parameters are.
+            if matches!(params, Params::Update(_)) != (method == SESSION_UPDATE) {
+                params.settle(&method);
+            }
+            match id {
+                Some(id) => Ok(Frame::Request { id, method, params }),
+                None => Ok(Frame::Notification { method, params }),
+            }
+        }
+    }
 }
 
 /// The members of an envelope, as far as they have been met.
@@ -239,7 +280,6 @@ struct Envelope<'a> {
     version: bool,
     id: Option<&'a RawValue>,
     method: Option<Result<Cow<'a, str>, NoString>>,
-    params: Params<'a>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
 }
@@ -247,9 +287,21 @@ struct Envelope<'a> {
 /// A method that is no string.
 struct NoString;
 
+/// What an envelope says, without the parameters.
+enum Shape<'a> {
+    Call {
+        id: Option<Id<'a>>,
+        method: Cow<'a, str>,
+    },
+    Answer {
+        id: Id<'a>,
+        outcome: Result<&'a RawValue, AgentError<'a>>,
+    },
+}
+
 impl<'a> Envelope<'a> {
     #[inline]
-    fn member(&mut self, cursor: &mut Cursor<'a>, name: &str) -> Result<(), Broken> {
+    fn member(&mut self, cursor: &mut Cursor<'a>, name: &str, params: &mut Params<'a>) -> Result<(), Broken> {
         match name {
             "jsonrpc" => self.version = cursor.text()?.as_deref() == Some("2.0"),
             "method" => self.method = Some(cursor.text()?.ok_or(NoString)),
@@ -257,12 +309,12 @@ impl<'a> Envelope<'a> {
                 let is_update = matches!(&self.method, Some(Ok(method)) if method == SESSION_UPDATE);
                 if is_update && cursor.peek() == Some(b'{') {
                     // Made in its place and then filled, since moving it would cost more than filling it.
-                    self.params = Params::Update(Update::default());
-                    if let Params::Update(update) = &mut self.params {
+                    *params = Params::Update(Update::default());
+                    if let Params::Update(update) = params {
                         update.walk(cursor)?;
                     }
                 } else {
-                    self.params = Params::Other(cursor.raw()?);
+                    *params = Params::Other(cursor.raw()?);
                 }
             }
             "id" => self.id = Some(cursor.raw()?),
@@ -276,7 +328,7 @@ impl<'a> Envelope<'a> {
     }
 
     #[inline]
-    fn into_frame(self) -> Result<Frame<'a>, NotAFrame> {
+    fn into_shape(self) -> Result<Shape<'a>, NotAFrame> {
         if !self.version {
             return Err(NotAFrame::NoVersion);
         }
@@ -285,13 +337,19 @@ impl<'a> Envelope<'a> {
             Some(Some(id)) => Some(id),
             Some(None) => return Err(self.fault(Fault::Id)),
         };
+        let answers = self.result.is_some() || self.error.is_some();
         match (&self.method, self.result, self.error) {
             (Some(Err(NoString)), _, _) => Err(self.fault(Fault::Method)),
-            (Some(Ok(_)), None, None) => Ok(self.into_call(id)),
-            (Some(Ok(_)), _, _) => Err(self.fault(Fault::MethodAndAnswer)),
+            (Some(Ok(_)), _, _) if answers => Err(self.fault(Fault::MethodAndAnswer)),
+            (Some(Ok(method)), _, _) => Ok(Shape::Call {
+                id,
+                method: method.clone(),
+            }),
             (None, None, None) => Err(self.fault(Fault::NoMeaning)),
             (None, result, error) => {
-                let Some(id) = id else { return Err(self.fault(Fault::AnswerWithoutId)) };
+                let Some(id) = id else {
+                    return Err(self.fault(Fault::AnswerWithoutId));
+                };
                 // Some peers always write both members, and leave the one that does not apply null.
                 let outcome = match (result, error) {
                     (Some(result), None) => Ok(result),
@@ -300,34 +358,8 @@ impl<'a> Envelope<'a> {
                     (Some(result), Some(error)) if value::is_null(result) => Err(AgentError::read(error)),
                     _ => return Err(self.fault(Fault::ResultAndError)),
                 };
-                Ok(Frame::Answer { id, outcome })
+                Ok(Shape::Answer { id, outcome })
             }
-        }
-    }
-
-    #[inline]
-    fn into_call(self, id: Option<Id<'a>>) -> Frame<'a> {
-        let method = match self.method {
-            Some(Ok(method)) => method,
-            _ => Cow::Borrowed(""),
-        };
-        // In another order of the members than the usual one, or with two of one name, the method says only now
-        // what the parameters are.
-        let mut params = self.params;
-        match &params {
-            Params::Update(update) if method != SESSION_UPDATE => {
-                params = update.raw_params().map_or(Params::None, Params::Other);
-            }
-            Params::Other(raw) if method == SESSION_UPDATE => {
-                if let Some(update) = Update::read(raw) {
-                    params = Params::Update(update);
-                }
-            }
-            _ => {}
-        }
-        match id {
-            Some(id) => Frame::Request { id, method, params },
-            None => Frame::Notification { method, params },
         }
     }
 
@@ -410,14 +442,31 @@ impl<'a> Glimpse<'a> {
 
     fn into_hint(self) -> TooLongHint<'a> {
         match self {
-            Self { version: Some(false), .. } => TooLongHint::Nothing { method: None },
-            Self { method: Some(method), id: Some(id), outcome: false, .. } => TooLongHint::Request { id, method },
-            Self { method: method @ Some(_), .. } => TooLongHint::Nothing { method },
-            Self { id: Some(id), outcome: true, .. } => TooLongHint::Answer { id },
+            Self {
+                version: Some(false), ..
+            } => TooLongHint::Nothing { method: None },
+            Self {
+                method: Some(method),
+                id: Some(id),
+                outcome: false,
+                ..
+            } => TooLongHint::Request { id, method },
+            Self {
+                method: method @ Some(_),
+                ..
+            } => TooLongHint::Nothing { method },
+            Self {
+                id: Some(id),
+                outcome: true,
+                ..
+            } => TooLongHint::Answer { id },
             // A log object may have an id and a long text too. Without the version it is not JSON-RPC.
-            Self { id, outcome, version: Some(true), .. } if outcome || id.is_some() => {
-                TooLongHint::MaybeAnswer { id }
-            }
+            Self {
+                id,
+                outcome,
+                version: Some(true),
+                ..
+            } if outcome || id.is_some() => TooLongHint::MaybeAnswer { id },
             _ => TooLongHint::Nothing { method: None },
         }
     }

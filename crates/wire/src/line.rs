@@ -64,7 +64,12 @@ impl LineReader {
 
     /// A reader that skips lines of more than `limit` bytes.
     pub fn with_limit(limit: usize) -> Self {
-        Self { limit, open: Vec::new(), skipped: None, first: true }
+        Self {
+            limit,
+            open: Vec::new(),
+            skipped: None,
+            first: true,
+        }
     }
 
     /// Takes the bytes of one read and gives every line that ends in them.
@@ -108,7 +113,10 @@ impl LineReader {
             self.open.truncate(PREFIX_LIMIT);
             self.open.extend_from_slice(&part[..missing.min(part.len())]);
             self.open.shrink_to(PREFIX_LIMIT);
-            self.skipped = Some(Skipped { bytes: length as u64, ends_in_return: last == b'\r' });
+            self.skipped = Some(Skipped {
+                bytes: length as u64,
+                ends_in_return: last == b'\r',
+            });
             return;
         }
         self.open.extend_from_slice(part);
@@ -118,8 +126,15 @@ impl LineReader {
     fn give(&mut self, each: &mut impl FnMut(Line<'_>)) {
         match self.skipped.take() {
             None => each(whole_line(&self.open, self.limit, self.first)),
-            Some(Skipped { bytes, ends_in_return }) => {
-                each(too_long(&self.open, bytes - u64::from(ends_in_return), self.first));
+            Some(Skipped {
+                bytes,
+                ends_in_return,
+            }) => {
+                each(too_long(
+                    &self.open,
+                    bytes - u64::from(ends_in_return),
+                    self.first,
+                ));
             }
         }
         self.open.clear();
@@ -140,16 +155,28 @@ fn whole_line(bytes: &[u8], limit: usize, first: bool) -> Line<'_> {
 fn too_long(bytes: &[u8], length: u64, first: bool) -> Line<'_> {
     let kept = &bytes[..bytes.len().min(PREFIX_LIMIT)];
     // A character that the cut has split is left out, while bytes that never were one are replaced.
-    let split = kept.utf8_chunks().last().map_or(0, |chunk| match chunk.invalid() {
-        torn if torn.len() < 4 && std::str::from_utf8(torn).is_err_and(|error| error.error_len().is_none()) => {
-            torn.len()
-        }
-        _ => 0,
-    });
+    let split = kept
+        .utf8_chunks()
+        .last()
+        .map_or(0, |chunk| match chunk.invalid() {
+            torn if torn.len() < 4
+                && std::str::from_utf8(torn).is_err_and(|error| error.error_len().is_none()) =>
+            {
+                torn.len()
+            }
+            _ => 0,
+        });
     let kept = &kept[..kept.len() - split];
-    Line::TooLong { prefix: String::from_utf8_lossy(without_mark(kept, first)), bytes: length }
+    Line::TooLong {
+        prefix: String::from_utf8_lossy(without_mark(kept, first)),
+        bytes: length,
+    }
 }
 
 fn without_mark(bytes: &[u8], first: bool) -> &[u8] {
-    if first { bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes) } else { bytes }
+    if first {
+        bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
+    } else {
+        bytes
+    }
 }

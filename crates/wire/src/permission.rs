@@ -80,7 +80,15 @@ impl<'a> Permission<'a> {
         drop_unreadable(raw_tool, &mut dropped);
         let session_id = value::member(params, "sessionId").and_then(value::name);
         let meta = value::member(params, "_meta").filter(|meta| !value::is_null(meta));
-        Ok(Self { session_id, tool_call_id, tool, raw_tool, options, meta, dropped })
+        Ok(Self {
+            session_id,
+            tool_call_id,
+            tool,
+            raw_tool,
+            options,
+            meta,
+            dropped,
+        })
     }
 }
 
@@ -98,7 +106,11 @@ impl<'a> PermissionOption<'a> {
             text
         };
         let (name, kind) = (text("name"), text("kind"));
-        Some(Self { name: name.unwrap_or_else(|| id.clone()), id, kind })
+        Some(Self {
+            name: name.unwrap_or_else(|| id.clone()),
+            id,
+            kind,
+        })
     }
 }
 

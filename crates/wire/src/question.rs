@@ -127,7 +127,10 @@ impl<'a> Elicitation<'a> {
 fn questions(schema: &RawValue) -> List<Question<'_>> {
     let required: Vec<_> = value::member(schema, "required").map(strings).unwrap_or_default();
     let mut list = List::default();
-    for (key, raw) in value::member(schema, "properties").into_iter().flat_map(value::members) {
+    for (key, raw) in value::member(schema, "properties")
+        .into_iter()
+        .flat_map(value::members)
+    {
         if !value::is_object(raw) {
             list.broken += 1;
             continue;
@@ -150,12 +153,22 @@ impl<'a> QuestionKind<'a> {
         let kind = value::member_text(schema, "type");
         match kind.as_deref() {
             Some("array") => {
-                let options = value::member(schema, "items").and_then(options).unwrap_or_default();
-                Self::Choice { options, multiple: true }
+                let options = value::member(schema, "items")
+                    .and_then(options)
+                    .unwrap_or_default();
+                Self::Choice {
+                    options,
+                    multiple: true,
+                }
             }
             Some("string") | None => match options(schema) {
-                Some(options) => Self::Choice { options, multiple: false },
-                None if kind.is_some() => Self::Text { format: value::member_text(schema, "format") },
+                Some(options) => Self::Choice {
+                    options,
+                    multiple: false,
+                },
+                None if kind.is_some() => Self::Text {
+                    format: value::member_text(schema, "format"),
+                },
                 None => Self::Unknown,
             },
             Some("number") => Self::Number { whole: false },
@@ -173,15 +186,29 @@ fn options(schema: &RawValue) -> Option<Vec<QuestionOption<'_>>> {
         let titled = value::array(titled).filter_map(|option| {
             let value = value::member_text(option, "const")?;
             let label = value::member_text(option, "title").unwrap_or_else(|| value.clone());
-            Some(QuestionOption { value, label, description: value::member_text(option, "description") })
+            Some(QuestionOption {
+                value,
+                label,
+                description: value::member_text(option, "description"),
+            })
         });
         return Some(titled.collect());
     }
     let values = strings(list("enum")?);
-    let labels = list("enumNames").map(strings).filter(|labels| labels.len() == values.len());
+    let labels = list("enumNames")
+        .map(strings)
+        .filter(|labels| labels.len() == values.len());
     let labels = labels.unwrap_or_else(|| values.clone());
     let pairs = values.into_iter().zip(labels);
-    Some(pairs.map(|(value, label)| QuestionOption { value, label, description: None }).collect())
+    Some(
+        pairs
+            .map(|(value, label)| QuestionOption {
+                value,
+                label,
+                description: None,
+            })
+            .collect(),
+    )
 }
 
 fn strings(list: &RawValue) -> Vec<Cow<'_, str>> {

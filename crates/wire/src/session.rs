@@ -56,7 +56,9 @@ impl<'a> InitializeParams<'a> {
     pub fn read(params: &'a RawValue) -> Self {
         Self {
             protocol_version: some(params, "protocolVersion").and_then(value::u64),
-            client_info: some(params, "clientInfo").map(Implementation::read).unwrap_or_default(),
+            client_info: some(params, "clientInfo")
+                .map(Implementation::read)
+                .unwrap_or_default(),
             capabilities: some(params, "clientCapabilities"),
             meta: some(params, "_meta"),
         }
@@ -83,7 +85,9 @@ impl<'a> InitializeAnswer<'a> {
     pub fn read(result: &'a RawValue) -> Self {
         Self {
             protocol_version: some(result, "protocolVersion").and_then(value::u64),
-            agent_info: some(result, "agentInfo").map(Implementation::read).unwrap_or_default(),
+            agent_info: some(result, "agentInfo")
+                .map(Implementation::read)
+                .unwrap_or_default(),
             capabilities: some(result, "agentCapabilities"),
             auth_methods: some(result, "authMethods")
                 .map(|list| List::read(list, AuthMethod::read))
@@ -94,7 +98,10 @@ impl<'a> InitializeAnswer<'a> {
 
     /// Whether the agent can load a saved session.
     pub fn can_load(&self) -> bool {
-        self.capabilities.and_then(|raw| some(raw, "loadSession")).and_then(value::bool) == Some(true)
+        self.capabilities
+            .and_then(|raw| some(raw, "loadSession"))
+            .and_then(value::bool)
+            == Some(true)
     }
 
     /// Whether the agent has an ability of its sessions: `resume`, `list`, `close`, `delete` and the like.

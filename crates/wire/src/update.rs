@@ -153,7 +153,10 @@ impl<'a> Update<'a> {
     /// A member of the update by its name, for what [`UpdateFields`] does not know. This looks at the update a second
     /// time. `null` is a value here.
     pub fn member(&self, name: &str) -> Option<&'a RawValue> {
-        self.members().filter(|(key, _)| key == name).last().map(|(_, value)| value)
+        self.members()
+            .filter(|(key, _)| key == name)
+            .last()
+            .map(|(_, value)| value)
     }
 
     /// All members of the update. This looks at the update a second time.
@@ -255,7 +258,10 @@ impl<'a> UpdateFields<'a> {
     pub fn read(object: &'a RawValue) -> Option<Self> {
         let mut cursor = Cursor::new(object.get());
         let mut fields = Self::default();
-        cursor.object(|cursor, name| fields.member(cursor, &name)).ok().map(|()| fields)
+        cursor
+            .object(|cursor, name| fields.member(cursor, &name))
+            .ok()
+            .map(|()| fields)
     }
 
     /// Reads the member on whose value the cursor stands.

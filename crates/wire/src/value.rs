@@ -30,7 +30,9 @@ pub fn u64(raw: &RawValue) -> Option<u64> {
         return Some(number);
     }
     let number = whole(source)?;
-    (0.0..18_446_744_073_709_551_616.0).contains(&number).then_some(number as u64)
+    (0.0..18_446_744_073_709_551_616.0)
+        .contains(&number)
+        .then_some(number as u64)
 }
 
 /// A whole number, also where it is spelled `5.0` or `5e0`; never one in a string.
@@ -40,7 +42,9 @@ pub fn i64(raw: &RawValue) -> Option<i64> {
         return Some(number);
     }
     let number = whole(source)?;
-    (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number).then_some(number as i64)
+    (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0)
+        .contains(&number)
+        .then_some(number as i64)
 }
 
 /// Any number.
@@ -51,7 +55,10 @@ pub fn f64(raw: &RawValue) -> Option<f64> {
 
 fn whole(source: &str) -> Option<f64> {
     matches!(source.as_bytes().first()?, b'-' | b'0'..=b'9').then_some(())?;
-    source.parse::<f64>().ok().filter(|number| number.is_finite() && number.fract() == 0.0)
+    source
+        .parse::<f64>()
+        .ok()
+        .filter(|number| number.is_finite() && number.fract() == 0.0)
 }
 
 /// A truth value.
@@ -92,7 +99,10 @@ pub fn members(raw: &RawValue) -> Members<'_> {
 
 /// The member `name` of an object; of several the last. `null` is a value here, so that it can be told from absent.
 pub fn member<'a>(raw: &'a RawValue, name: &str) -> Option<&'a RawValue> {
-    members(raw).filter(|(key, _)| key == name).last().map(|(_, value)| value)
+    members(raw)
+        .filter(|(key, _)| key == name)
+        .last()
+        .map(|(_, value)| value)
 }
 
 /// The value at the end of a path of members.

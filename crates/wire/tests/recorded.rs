@@ -39,7 +39,9 @@ fn files(folder: &str) -> Vec<PathBuf> {
             }
         }
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(folder);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures")
+        .join(folder);
     let mut found = Vec::new();
     gather(&root, &mut found);
     found.sort();
@@ -51,7 +53,9 @@ fn files(folder: &str) -> Vec<PathBuf> {
 fn streams(path: &Path) -> [Vec<u8>; 2] {
     let mut streams = [Vec::new(), Vec::new()];
     for line in fs::read_to_string(path).unwrap().lines() {
-        let Ok(entry) = serde_json::from_str::<Entry<'_>>(line) else { continue };
+        let Ok(entry) = serde_json::from_str::<Entry<'_>>(line) else {
+            continue;
+        };
         let stream = match entry.dir {
             Some("in") => &mut streams[0],
             Some("out") => &mut streams[1],
@@ -95,7 +99,10 @@ fn every_line_of_every_recording_is_a_frame() {
         for stream in streams(&path) {
             for line in lines(&stream, 4096) {
                 match read(&line) {
-                    Ok(Frame::Notification { params: Params::Update(update), .. }) => {
+                    Ok(Frame::Notification {
+                        params: Params::Update(update),
+                        ..
+                    }) => {
                         updates += 1;
                         assert!(update.session_id.is_some(), "{}: {line}", path.display());
                         assert!(update.kind.is_some(), "{}: {line}", path.display());
@@ -108,7 +115,10 @@ fn every_line_of_every_recording_is_a_frame() {
         }
     }
     println!("{frames} frames, {updates} updates");
-    assert!(frames > 10_000 && updates > 1_000, "{frames} frames, {updates} updates");
+    assert!(
+        frames > 10_000 && updates > 1_000,
+        "{frames} frames, {updates} updates"
+    );
 }
 
 #[test]
@@ -125,7 +135,10 @@ fn only_the_lines_that_are_meant_to_be_none_are_no_frames() {
         }
     }
     let expected = [
-        ("B041", vec!["not-json", "blank", "not-json", "not-json", "not-json", "blank"]),
+        (
+            "B041",
+            vec!["not-json", "blank", "not-json", "not-json", "not-json", "blank"],
+        ),
         (
             "B042",
             vec![
@@ -139,7 +152,10 @@ fn only_the_lines_that_are_meant_to_be_none_are_no_frames() {
             ],
         ),
     ];
-    assert_eq!(faults, expected.map(|(name, faults)| (name.to_owned(), faults)).into());
+    assert_eq!(
+        faults,
+        expected.map(|(name, faults)| (name.to_owned(), faults)).into()
+    );
 }
 
 #[test]
@@ -148,7 +164,11 @@ fn the_size_of_the_reads_changes_nothing() {
         for stream in streams(&path) {
             let whole = lines(&stream, usize::MAX);
             for step in [1, 2, 3, 7, 64] {
-                assert!(lines(&stream, step) == whole, "{} in reads of {step}", path.display());
+                assert!(
+                    lines(&stream, step) == whole,
+                    "{} in reads of {step}",
+                    path.display()
+                );
             }
         }
     }
