@@ -140,6 +140,13 @@ pub enum Event<'a> {
     },
     /// An agent process took hold of the session.
     Attached,
+    /// The agent could not load the session.
+    LoadFailed(Failure<'a>),
+    /// The session that could not be loaded goes on under another id of the agent.
+    CarriedOn {
+        /// The agent's new id.
+        provider_session: &'a str,
+    },
     /// The agent process is gone, or nothing more will be heard of it.
     Detached(Detached<'a>),
 }

@@ -110,6 +110,8 @@ pub struct Assembler {
     work: Work,
     plans: Plans,
     echo: Echo,
+    /// The row of the newest failed load.
+    load_failure: Option<Arc<Row>>,
     counters: Counters,
 }
 
@@ -129,6 +131,7 @@ impl Assembler {
             work: Work::default(),
             plans: Plans::default(),
             echo: Echo::default(),
+            load_failure: None,
             counters: Counters::default(),
         }
     }
@@ -211,6 +214,8 @@ impl Assembler {
                 payload,
             } => self.unknown(cx, method, name, payload),
             Event::Attached => self.attached(cx),
+            Event::LoadFailed(failure) => self.load_failed(cx, failure),
+            Event::CarriedOn { provider_session } => self.carried_on(cx, provider_session),
             Event::Detached(detached) => self.detach(cx, detached),
         }
     }

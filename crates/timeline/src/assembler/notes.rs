@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::turns::{Opens, Place};
 use super::{Assembler, Cx, bound, clip, revise};
 use crate::content::{Content, Part};
-use crate::event::{CompactionNews, PlanBody, PlanNews, SessionMessageNews};
+use crate::event::{CompactionNews, Failure, PlanBody, PlanNews, SessionMessageNews};
 use crate::id::{Key, RowId};
 use crate::json::Json;
 use crate::limits;
@@ -158,6 +158,39 @@ impl Assembler {
             detail,
         };
         self.put_as(cx, id, turn, None, Body::Status(status));
+    }
+
+    /// One row says that the session could not be loaded, with the agent's words.
+    pub(super) fn load_failed(&mut self, cx: &mut Cx<'_>, failure: Failure<'_>) {
+        let words = failure.words.or(failure.sentence).unwrap_or_default();
+        let key = Key::new("l").part(cx.connection).minted(cx.frame);
+        let id = self.fresh(cx, &key);
+        let status = Status {
+            tone: Tone::Warning,
+            text: clip(words.trim(), limits::WORDS_BYTES).to_owned(),
+            detail: Some(failure.detail),
+        };
+        let row = self.put_as(cx, id, None, None, Body::Status(status));
+        self.load_failure = Some(row);
+    }
+
+    /// The row of the failed load says how the session goes on.
+    pub(super) fn carried_on(&mut self, cx: &mut Cx<'_>, provider_session: &str) {
+        self.session.state = SessionState::Live;
+        let Some(mut row) = self.load_failure.take() else {
+            cx.host.state("carried-on");
+            return;
+        };
+        let at = cx.at;
+        revise(cx, &mut row, |row| {
+            row.ended_at = at;
+            if let Body::Status(status) = &mut row.body {
+                let sentence = "The saved session could not be loaded; the chat goes on in a fresh session of the agent.";
+                let more = serde_json::json!({ "carried_on": sentence, "provider_session": provider_session });
+                let detail = status.detail.get_or_insert_default();
+                detail.more = Json::of(&more).ok();
+            }
+        });
     }
 
     pub(super) fn unknown(
