@@ -41,6 +41,9 @@ impl From<std::io::Error> for Failure {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             return Failure::ClosedPipe;
         }
-        Failure::Io { path: "standard output".to_owned(), what: error.to_string() }
+        Failure::Io {
+            path: "standard output".to_owned(),
+            what: error.to_string(),
+        }
     }
 }

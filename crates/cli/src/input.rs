@@ -31,7 +31,12 @@ pub(crate) fn read<S: Store, W: Watch>(
             Err(e) if e.kind() == std::io::ErrorKind::IsADirectory => {
                 return Err(no_input(path, "is a folder; name a recording in it"));
             }
-            Err(e) => return Err(Failure::Io { path: name(path), what: format!("could not be read to its end: {e}") }),
+            Err(e) => {
+                return Err(Failure::Io {
+                    path: name(path),
+                    what: format!("could not be read to its end: {e}"),
+                });
+            }
         };
         ended = buffer[n - 1] == b'\n';
         lines.push(&buffer[..n], |line| trouble.take(&mut recording, line, true));
@@ -47,11 +52,21 @@ pub(crate) fn read<S: Store, W: Watch>(
             Some(first) => format!("is no recording of ACP traffic: {first}"),
             None => "holds no recorded traffic; a recording has one JSON object a line".to_owned(),
         };
-        return Err(Failure::Data { path: name(path), what });
+        return Err(Failure::Data {
+            path: name(path),
+            what,
+        });
     }
     let failure = trouble.first.map(|first| {
-        let more = if trouble.count > 1 { format!(" ({} more lines like it)", trouble.count - 1) } else { String::new() };
-        Failure::Data { path: name(path), what: format!("{first}{more}. Everything else was read.") }
+        let more = if trouble.count > 1 {
+            format!(" ({} more lines like it)", trouble.count - 1)
+        } else {
+            String::new()
+        };
+        Failure::Data {
+            path: name(path),
+            what: format!("{first}{more}. Everything else was read."),
+        }
     });
     Ok((recorder, failure))
 }
@@ -70,7 +85,11 @@ impl Trouble {
             Line::Text(text) => match recording.line(&text) {
                 Ok(()) => self.good += 1,
                 Err(bad) => {
-                    let cut = if whole { "" } else { "; the file ends in the middle of it" };
+                    let cut = if whole {
+                        ""
+                    } else {
+                        "; the file ends in the middle of it"
+                    };
                     self.first.get_or_insert_with(|| format!("{bad}{cut}"));
                     self.count += 1;
                     // A file whose first thousand lines say nothing is no recording.
@@ -79,7 +98,9 @@ impl Trouble {
             },
             Line::TooLong { prefix, bytes } => {
                 recording.line_too_long(&prefix, bytes);
-                self.first.get_or_insert_with(|| format!("a line of {bytes} bytes is too long to read and was left out"));
+                self.first.get_or_insert_with(|| {
+                    format!("a line of {bytes} bytes is too long to read and was left out")
+                });
                 self.count += 1;
             }
         }
@@ -94,16 +115,25 @@ fn open(path: &str) -> Result<Box<dyn Read>, Failure> {
         Ok(file) => Ok(Box::new(file)),
         Err(e) => Err(match e.kind() {
             std::io::ErrorKind::NotFound => no_input(path, "does not exist"),
-            std::io::ErrorKind::PermissionDenied => no_input(path, "may not be read by you; check its permissions"),
+            std::io::ErrorKind::PermissionDenied => {
+                no_input(path, "may not be read by you; check its permissions")
+            }
             _ => no_input(path, &e.to_string()),
         }),
     }
 }
 
 fn no_input(path: &str, what: &str) -> Failure {
-    Failure::NoInput { path: name(path), what: what.to_owned() }
+    Failure::NoInput {
+        path: name(path),
+        what: what.to_owned(),
+    }
 }
 
 fn name(path: &str) -> String {
-    if path == "-" { "standard input".to_owned() } else { path.to_owned() }
+    if path == "-" {
+        "standard input".to_owned()
+    } else {
+        path.to_owned()
+    }
 }

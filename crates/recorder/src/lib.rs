@@ -11,10 +11,12 @@
 //!   which, and [`Recorder::unaccounted`] counts what ended as nothing (it stays 0).
 #![forbid(unsafe_code)]
 
+mod explain;
 mod memory;
 mod reading;
 mod recorder;
 
+pub use explain::{Account, Entry, Touched};
 pub use memory::Memory;
 pub use reading::{BadLine, Header, LINE_LIMIT, Recording};
 pub use recorder::{Opened, Recorder, Seen, Silent, Store, Watch};

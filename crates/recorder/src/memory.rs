@@ -33,10 +33,17 @@ impl Store for Memory {
         let name = provider.unwrap_or("session");
         let n = self.names.entry(name.to_owned()).or_default();
         *n += 1;
-        let id = if *n == 1 { SessionId::from(name) } else { SessionId::from(format!("{name}#{n}")) };
+        let id = if *n == 1 {
+            SessionId::from(name)
+        } else {
+            SessionId::from(format!("{name}#{n}"))
+        };
         debug_assert_eq!(session.0 as usize, self.timelines.len());
         self.timelines.push(Timeline::new());
-        Opened { session: Session::new(id), seq: 0 }
+        Opened {
+            session: Session::new(id),
+            seq: 0,
+        }
     }
 
     fn change(&mut self, session: SessionRef, change: &Change<'_>) {

@@ -36,7 +36,9 @@ pub enum BadLine {
     #[error("line {0} is no JSON object; a recording has one JSON object a line")]
     NotAnObject(u64),
     /// It names no direction.
-    #[error("line {0} has neither `dir` nor `direction` (\"in\" or \"out\"), so it is no input of a recording")]
+    #[error(
+        "line {0} has neither `dir` nor `direction` (\"in\" or \"out\"), so it is no input of a recording"
+    )]
     NoDirection(u64),
     /// It holds no input.
     #[error("line {0} holds no input: `msg`, `raw`, `raw_base64`, `repeat`, `stderr` or `exit`")]
@@ -52,7 +54,11 @@ pub enum BadLine {
 impl BadLine {
     /// The line's number, from 1.
     pub fn line(&self) -> u64 {
-        let (Self::NotAnObject(n) | Self::NoDirection(n) | Self::NoInput(n) | Self::NoBase64(n) | Self::TooOften(n)) = self;
+        let (Self::NotAnObject(n)
+        | Self::NoDirection(n)
+        | Self::NoInput(n)
+        | Self::NoBase64(n)
+        | Self::TooOften(n)) = self;
         *n
     }
 }
@@ -154,7 +160,8 @@ impl<S: Store, W: Watch> Recording<S, W> {
         if self.recorder.is_some() {
             return self.entry(number, line);
         }
-        let sign = dialects::sign_in(line).or_else(|| self.header.agent.as_deref().and_then(dialects::known_name));
+        let sign =
+            dialects::sign_in(line).or_else(|| self.header.agent.as_deref().and_then(dialects::known_name));
         self.check(number, line)?;
         self.kept_bytes += line.len();
         self.kept.push((number, line.to_owned()));
@@ -169,8 +176,14 @@ impl<S: Store, W: Watch> Recording<S, W> {
         self.lines += 1;
         self.begin(None);
         self.inputs += 1;
-        let direction = if prefix.contains("\"out\"") { Direction::Out } else { Direction::In };
-        let inner = ["\"msg\":", "\"message\":"].iter().find_map(|n| prefix.find(n).map(|at| &prefix[at + n.len()..]));
+        let direction = if prefix.contains("\"out\"") {
+            Direction::Out
+        } else {
+            Direction::In
+        };
+        let inner = ["\"msg\":", "\"message\":"]
+            .iter()
+            .find_map(|n| prefix.find(n).map(|at| &prefix[at + n.len()..]));
         if let Some(recorder) = &mut self.recorder {
             recorder.too_long("", direction, inner.unwrap_or_default().trim_start(), bytes, None);
         }
@@ -190,11 +203,15 @@ impl<S: Store, W: Watch> Recording<S, W> {
     }
 
     fn read_header(&mut self, line: &str) -> bool {
-        let Ok(entry) = serde_json::from_str::<Entry<'_>>(line) else { return false };
+        let Ok(entry) = serde_json::from_str::<Entry<'_>>(line) else {
+            return false;
+        };
         if entry.dir.is_some() || entry.direction.is_some() {
             return false;
         }
-        let Ok(header) = serde_json::from_str::<Header>(line) else { return false };
+        let Ok(header) = serde_json::from_str::<Header>(line) else {
+            return false;
+        };
         self.started_ms = match header.started_at.as_deref().and_then(Time::parse) {
             Some(Time::At(ms)) => Some(ms),
             _ => None,
@@ -205,7 +222,9 @@ impl<S: Store, W: Watch> Recording<S, W> {
 
     fn check(&self, number: u64, line: &str) -> Result<(), BadLine> {
         let entry: Entry<'_> = serde_json::from_str(line).map_err(|_| BadLine::NotAnObject(number))?;
-        direction_of(&entry).map(|_| ()).ok_or(BadLine::NoDirection(number))
+        direction_of(&entry)
+            .map(|_| ())
+            .ok_or(BadLine::NoDirection(number))
     }
 
     /// Starts the recorder and reads what was kept back.
@@ -222,13 +241,18 @@ impl<S: Store, W: Watch> Recording<S, W> {
     fn entry(&mut self, number: u64, line: &str) -> Result<(), BadLine> {
         let entry: Entry<'_> = serde_json::from_str(line).map_err(|_| BadLine::NotAnObject(number))?;
         let direction = direction_of(&entry).ok_or(BadLine::NoDirection(number))?;
-        let Some(recorder) = &mut self.recorder else { return Ok(()) };
-        let at = entry.t_ms.filter(|ms| *ms >= 0.0).map(|ms| match self.started_ms {
-            #[allow(clippy::cast_possible_truncation)] // A time in milliseconds is far below 2^63.
-            Some(start) => Time::At(start + ms as i64),
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It is not negative.
-            None => Time::Since(ms as u64),
-        });
+        let Some(recorder) = &mut self.recorder else {
+            return Ok(());
+        };
+        let at = entry
+            .t_ms
+            .filter(|ms| *ms >= 0.0)
+            .map(|ms| match self.started_ms {
+                #[allow(clippy::cast_possible_truncation)] // A time in milliseconds is far below 2^63.
+                Some(start) => Time::At(start + ms as i64),
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It is not negative.
+                None => Time::Since(ms as u64),
+            });
         let process = entry.process.as_deref().unwrap_or_default();
         self.inputs += 1;
         if let Some(msg) = entry.msg.or(entry.message) {
@@ -247,7 +271,12 @@ impl<S: Store, W: Watch> Recording<S, W> {
             }
             if let Some(msg) = repeat.msg {
                 for i in 0..repeat.n {
-                    recorder.line(process, direction, &msg.get().replace("{{i}}", &i.to_string()), at);
+                    recorder.line(
+                        process,
+                        direction,
+                        &msg.get().replace("{{i}}", &i.to_string()),
+                        at,
+                    );
                 }
             } else if let Some(text) = repeat.raw_base64 {
                 let bytes = decode(number, &text)?;
@@ -273,5 +302,7 @@ fn direction_of(entry: &Entry<'_>) -> Option<Direction> {
 }
 
 fn decode(number: u64, text: &str) -> Result<Vec<u8>, BadLine> {
-    base64::engine::general_purpose::STANDARD.decode(text).map_err(|_| BadLine::NoBase64(number))
+    base64::engine::general_purpose::STANDARD
+        .decode(text)
+        .map_err(|_| BadLine::NoBase64(number))
 }

@@ -215,8 +215,24 @@ impl<S: Store, W: Watch> Recorder<S, W> {
     }
 
     /// Takes the beginning of a line that is over the limit, and its length.
-    pub fn too_long(&mut self, connection: &str, direction: Direction, prefix: &str, bytes: u64, at: Option<Time>) {
-        self.input(connection, at, Seen::TooLong(direction, bytes), Input::TooLong { direction, prefix, bytes });
+    pub fn too_long(
+        &mut self,
+        connection: &str,
+        direction: Direction,
+        prefix: &str,
+        bytes: u64,
+        at: Option<Time>,
+    ) {
+        self.input(
+            connection,
+            at,
+            Seen::TooLong(direction, bytes),
+            Input::TooLong {
+                direction,
+                prefix,
+                bytes,
+            },
+        );
     }
 
     /// Takes a line of the agent's standard error.
@@ -260,7 +276,9 @@ impl<S: Store, W: Watch> Recorder<S, W> {
 
     /// What a reader holds of a line without an end is a line, once something else comes.
     fn flush(&mut self, connection: &str, direction: Direction, at: Option<Time>) {
-        let Some(known) = self.connections.get_mut(connection) else { return };
+        let Some(known) = self.connections.get_mut(connection) else {
+            return;
+        };
         let reader = match direction {
             Direction::In => &mut known.incoming,
             Direction::Out => &mut known.outgoing,
@@ -310,11 +328,17 @@ impl<S: Store, W: Watch> Recorder<S, W> {
         if !self.connections.contains_key(name) {
             self.connection(name);
         }
-        let Some(connection) = self.connections.get_mut(name) else { return };
+        let Some(connection) = self.connections.get_mut(name) else {
+            return;
+        };
         let stamp = self.desk.begin(&connection.label, at);
-        self.desk.watch.input(stamp, &connection.label, Seen::Line(direction, line));
+        self.desk
+            .watch
+            .input(stamp, &connection.label, Seen::Line(direction, line));
         match &frame {
-            Ok(frame) => connection.translator.frame(stamp, direction, frame, line, &mut self.desk),
+            Ok(frame) => connection
+                .translator
+                .frame(stamp, direction, frame, line, &mut self.desk),
             Err(why) => self.desk.drop(stamp, why.name()),
         }
         self.desk.end(stamp);
@@ -342,7 +366,9 @@ impl<S: Store, W: Watch> Recorder<S, W> {
         if !self.connections.contains_key(name) {
             self.connection(name);
         }
-        let Some(connection) = self.connections.get_mut(name) else { return };
+        let Some(connection) = self.connections.get_mut(name) else {
+            return;
+        };
         let stamp = self.desk.begin(&connection.label, at);
         self.desk.watch.input(stamp, &connection.label, seen);
         connection.translator.input(stamp, input, &mut self.desk);
@@ -353,7 +379,10 @@ impl<S: Store, W: Watch> Recorder<S, W> {
 fn own(line: Line<'_>) -> Line<'static> {
     match line {
         Line::Text(text) => Line::Text(text.into_owned().into()),
-        Line::TooLong { prefix, bytes } => Line::TooLong { prefix: prefix.into_owned().into(), bytes },
+        Line::TooLong { prefix, bytes } => Line::TooLong {
+            prefix: prefix.into_owned().into(),
+            bytes,
+        },
     }
 }
 
@@ -367,7 +396,10 @@ impl<S: Store, W: Watch> Desk<S, W> {
         if self.connection != connection {
             connection.clone_into(&mut self.connection);
         }
-        Stamp { number: self.number, at }
+        Stamp {
+            number: self.number,
+            at,
+        }
     }
 
     fn end(&mut self, _: Stamp) {
@@ -393,7 +425,9 @@ impl<S: Store, W: Watch> Out for Desk<S, W> {
         let session = SessionRef(u32::try_from(self.slots.len()).unwrap_or(u32::MAX));
         let opened = self.store.open(session, opening.provider, opening.way);
         let is_new = opened.seq == 0;
-        self.slots.push(Slot { assembler: Assembler::new(opened.session, opened.seq) });
+        self.slots.push(Slot {
+            assembler: Assembler::new(opened.session, opened.seq),
+        });
         if let Some(provider) = opening.provider {
             self.by_provider.insert(provider.into(), session);
         }
@@ -402,7 +436,10 @@ impl<S: Store, W: Watch> Out for Desk<S, W> {
                 Way::Child(parent) => self.session_id(parent),
                 _ => None,
             };
-            let facts = SessionFacts { parent, ..SessionFacts::default() };
+            let facts = SessionFacts {
+                parent,
+                ..SessionFacts::default()
+            };
             self.event(stamp, session, Event::Attached);
             if facts.parent.is_some() {
                 self.event(stamp, session, Event::Session(facts));
@@ -412,11 +449,25 @@ impl<S: Store, W: Watch> Out for Desk<S, W> {
     }
 
     fn event(&mut self, stamp: Stamp, session: SessionRef, event: Event<'_>) {
-        let Some(slot) = self.slots.get_mut(session.0 as usize) else { return };
+        let Some(slot) = self.slots.get_mut(session.0 as usize) else {
+            return;
+        };
         self.watch.event(stamp, &slot.assembler.session().id, &event);
         let id = slot.assembler.session().id.clone();
-        let mut host = Host { store: &mut self.store, watch: &mut self.watch, session, id: &id, stamp, told: &mut self.told };
-        let mut cx = Cx { at: stamp.at, frame: stamp.number, connection: &self.connection, host: &mut host };
+        let mut host = Host {
+            store: &mut self.store,
+            watch: &mut self.watch,
+            session,
+            id: &id,
+            stamp,
+            told: &mut self.told,
+        };
+        let mut cx = Cx {
+            at: stamp.at,
+            frame: stamp.number,
+            connection: &self.connection,
+            host: &mut host,
+        };
         slot.assembler.apply(&mut cx, event);
     }
 
@@ -435,11 +486,15 @@ impl<S: Store, W: Watch> Out for Desk<S, W> {
     }
 
     fn is_running(&self, session: SessionRef) -> bool {
-        self.slots.get(session.0 as usize).is_some_and(|s| s.assembler.has_running_turn())
+        self.slots
+            .get(session.0 as usize)
+            .is_some_and(|s| s.assembler.has_running_turn())
     }
 
     fn session_id(&self, session: SessionRef) -> Option<SessionId> {
-        self.slots.get(session.0 as usize).map(|s| s.assembler.session().id.clone())
+        self.slots
+            .get(session.0 as usize)
+            .map(|s| s.assembler.session().id.clone())
     }
 }
 

@@ -113,6 +113,13 @@ impl Content {
     }
 }
 
+/// As a list of parts.
+impl Serialize for Content {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_seq(self.parts())
+    }
+}
+
 /// One piece of content, as it stands in `parts` and among the `content` of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use indexmap::IndexMap;
+use serde::Serialize;
 
 use crate::content::{Content, Part, ToolItem, ToolResult};
 use crate::id::SessionId;
@@ -15,7 +16,8 @@ use crate::time::Time;
 use crate::word::*;
 
 /// One thing that happened in a session.
-#[derive(Debug, Clone)]
+#[derive(Debug, Serialize, Clone)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event<'a> {
     /// Facts about the session itself.
     Session(SessionFacts<'a>),
@@ -152,7 +154,7 @@ pub enum Event<'a> {
 }
 
 /// Facts about the session; what is not there stays as it was.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Serialize, Clone, Default)]
 pub struct SessionFacts<'a> {
     /// The agent's name and version.
     pub agent: Option<(Cow<'a, str>, Option<Cow<'a, str>>)>,
@@ -175,7 +177,7 @@ pub struct SessionFacts<'a> {
 }
 
 /// A prompt that the client sent.
-#[derive(Debug, Clone)]
+#[derive(Debug, Serialize, Clone)]
 pub struct Prompt<'a> {
     /// The client's id of it on this connection.
     pub key: &'a str,
@@ -188,7 +190,8 @@ pub struct Prompt<'a> {
 }
 
 /// What the answer to a prompt says.
-#[derive(Debug, Clone)]
+#[derive(Debug, Serialize, Clone)]
+#[serde(rename_all = "snake_case")]
 pub enum PromptAnswer<'a> {
     /// It ended.
     Ended {
@@ -210,7 +213,7 @@ pub enum PromptAnswer<'a> {
 }
 
 /// What is known of a failure. The sentence stands where the agent gave no words.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Serialize, Clone, Default)]
 pub struct Failure<'a> {
     /// The agent's own words.
     pub words: Option<Cow<'a, str>>,
@@ -221,7 +224,7 @@ pub struct Failure<'a> {
 }
 
 /// The agent's own word on the end of a turn.
-#[derive(Debug, Clone)]
+#[derive(Debug, Serialize, Clone)]
 pub struct TurnEnded<'a> {
     /// The agent's key of the turn; the running one where it gives none.
     pub turn: Option<&'a str>,
@@ -238,7 +241,8 @@ pub struct TurnEnded<'a> {
 }
 
 /// Where a message is said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Serialize, Clone, Copy, PartialEq, Eq, Hash)]
+#[serde(rename_all = "snake_case")]
 pub enum Channel {
     /// To the person.
     Assistant,
@@ -247,7 +251,7 @@ pub enum Channel {
 }
 
 /// A piece of text.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Serialize, Clone, Copy)]
 pub struct Text<'a> {
     /// The agent's key of the turn, where it gives one.
     pub turn: Option<&'a str>,
@@ -262,7 +266,8 @@ pub struct Text<'a> {
 }
 
 /// A tool's status as the agent said it, where it is one of the known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Serialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
     /// Announced.
     Pending,
@@ -275,7 +280,7 @@ pub enum ToolStatus {
 }
 
 /// News of a tool call: what is not there stays as it was.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Serialize, Clone, Default)]
 pub struct ToolNews<'a> {
     /// The agent's key of the turn, where it gives one.
     pub turn: Option<&'a str>,
@@ -316,7 +321,7 @@ pub struct ToolNews<'a> {
 }
 
 /// What a terminal printed and how it ended.
-#[derive(Debug, Clone)]
+#[derive(Debug, Serialize, Clone)]
 pub struct TerminalNews<'a> {
     /// The terminal's id.
     pub terminal: &'a str,
@@ -329,7 +334,8 @@ pub struct TerminalNews<'a> {
 }
 
 /// Output of a terminal.
-#[derive(Debug, Clone)]
+#[derive(Debug, Serialize, Clone)]
+#[serde(rename_all = "snake_case")]
 pub enum Printed<'a> {
     /// Nothing new.
     Nothing,
@@ -340,7 +346,7 @@ pub enum Printed<'a> {
 }
 
 /// The plan as it is now.
-#[derive(Debug, Clone)]
+#[derive(Debug, Serialize, Clone)]
 pub struct PlanNews<'a> {
     /// The agent's key of the turn, where it gives one.
     pub turn: Option<&'a str>,
@@ -351,7 +357,8 @@ pub struct PlanNews<'a> {
 }
 
 /// What a plan says.
-#[derive(Debug, Clone)]
+#[derive(Debug, Serialize, Clone)]
+#[serde(rename_all = "snake_case")]
 pub enum PlanBody<'a> {
     /// Steps.
     Entries(Vec<PlanEntry>),
@@ -362,7 +369,7 @@ pub enum PlanBody<'a> {
 }
 
 /// The agent asks something.
-#[derive(Debug, Clone)]
+#[derive(Debug, Serialize, Clone)]
 pub struct RequestNews<'a> {
     /// The agent's id of the request on this connection.
     pub key: &'a str,
@@ -393,7 +400,7 @@ pub struct RequestNews<'a> {
 }
 
 /// News of work that outlives its tool and turn; what is not there stays as it was.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Serialize, Clone, Default)]
 pub struct TaskNews<'a> {
     /// The agent's id of it.
     pub task: &'a str,
@@ -426,7 +433,7 @@ pub struct TaskNews<'a> {
 }
 
 /// News of an agent that the agent started; what is not there stays as it was.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Serialize, Clone, Default)]
 pub struct HelperNews<'a> {
     /// Its id.
     pub helper: &'a str,
@@ -451,7 +458,7 @@ pub struct HelperNews<'a> {
 }
 
 /// News of a compaction.
-#[derive(Debug, Clone)]
+#[derive(Debug, Serialize, Clone)]
 pub struct CompactionNews<'a> {
     /// The agent's id of it.
     pub compaction: &'a str,
@@ -468,7 +475,7 @@ pub struct CompactionNews<'a> {
 }
 
 /// A message between sessions.
-#[derive(Debug, Clone)]
+#[derive(Debug, Serialize, Clone)]
 pub struct SessionMessageNews<'a> {
     /// The agent's id of it.
     pub message: &'a str,
@@ -483,14 +490,14 @@ pub struct SessionMessageNews<'a> {
 }
 
 /// The agent process is gone, or nothing more will be heard of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Serialize, Clone)]
 pub struct Detached<'a> {
     /// How its process ended; nothing where only the record ends.
     pub exit: Option<Exit<'a>>,
 }
 
 /// How a process ended.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Serialize, Clone, Default)]
 pub struct Exit<'a> {
     /// Its exit code.
     pub code: Option<i64>,

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use tapline_timeline::{Detail, End, Event, Failure, Json, Measure, Prompt, PromptAnswer, SessionFacts, Tone, Usage};
+use tapline_timeline::{
+    Detail, End, Event, Failure, Json, Measure, Prompt, PromptAnswer, SessionFacts, Tone, Usage,
+};
 use tapline_wire::session::{self, InitializeAnswer, PromptParams, SessionAnswer, SessionParams};
 use tapline_wire::{AgentError, Id, RawValue, value};
 
@@ -14,12 +16,30 @@ use crate::{dialects, errors, limits, parts};
 #[derive(Debug)]
 pub(crate) enum Call {
     Initialize,
-    New { cwd: Option<String> },
-    Fork { from: SessionRef, cwd: Option<String> },
-    Load { session: SessionRef, provider: Box<str> },
-    Prompt { session: SessionRef, provider: Box<str> },
-    Set { provider: Box<str>, what: Setting, value: Option<String> },
-    Other { method: Box<str>, provider: Option<Box<str>> },
+    New {
+        cwd: Option<String>,
+    },
+    Fork {
+        from: SessionRef,
+        cwd: Option<String>,
+    },
+    Load {
+        session: SessionRef,
+        provider: Box<str>,
+    },
+    Prompt {
+        session: SessionRef,
+        provider: Box<str>,
+    },
+    Set {
+        provider: Box<str>,
+        what: Setting,
+        value: Option<String>,
+    },
+    Other {
+        method: Box<str>,
+        provider: Option<Box<str>>,
+    },
 }
 
 /// What a call sets.
@@ -39,7 +59,10 @@ impl Translator {
             "initialize" => Call::Initialize,
             "session/new" => Call::New { cwd },
             "session/fork" => match provider {
-                Some(provider) => Call::Fork { from: self.known(io, provider, cwd.as_deref()), cwd },
+                Some(provider) => Call::Fork {
+                    from: self.known(io, provider, cwd.as_deref()),
+                    cwd,
+                },
                 None => Call::New { cwd },
             },
             "session/load" | "session/resume" => {
@@ -52,7 +75,10 @@ impl Translator {
                     state.loading = true;
                 }
                 io.event(session, Event::Attached);
-                Call::Load { session, provider: provider.into() }
+                Call::Load {
+                    session,
+                    provider: provider.into(),
+                }
             }
             "session/prompt" => {
                 let (Some(provider), Some(params)) = (provider, params) else {
@@ -60,7 +86,10 @@ impl Translator {
                     return;
                 };
                 let session = self.prompt(io, id, provider, params);
-                Call::Prompt { session, provider: provider.into() }
+                Call::Prompt {
+                    session,
+                    provider: provider.into(),
+                }
             }
             "session/set_mode" | "session/set_model" | "session/set_config_option" => {
                 let (what, name) = match method {
@@ -68,13 +97,22 @@ impl Translator {
                     "session/set_model" => (Setting::Model, "modelId"),
                     _ => (Setting::Option, "value"),
                 };
-                let value = params.and_then(|p| value::member_text(p, name)).map(Cow::into_owned);
+                let value = params
+                    .and_then(|p| value::member_text(p, name))
+                    .map(Cow::into_owned);
                 io.state("setting-asked");
-                Call::Set { provider: provider.unwrap_or_default().into(), what, value }
+                Call::Set {
+                    provider: provider.unwrap_or_default().into(),
+                    what,
+                    value,
+                }
             }
             _ => {
                 io.state("call");
-                Call::Other { method: method.into(), provider: provider.map(Into::into) }
+                Call::Other {
+                    method: method.into(),
+                    provider: provider.map(Into::into),
+                }
             }
         };
         if matches!(call, Call::Initialize | Call::New { .. } | Call::Fork { .. }) {
@@ -122,7 +160,12 @@ impl Translator {
         session
     }
 
-    pub(crate) fn answer(&mut self, io: &mut Io<'_>, id: &Id<'_>, outcome: &Result<&RawValue, AgentError<'_>>) {
+    pub(crate) fn answer(
+        &mut self,
+        io: &mut Io<'_>,
+        id: &Id<'_>,
+        outcome: &Result<&RawValue, AgentError<'_>>,
+    ) {
         let Some(call) = self.calls.shift_remove(&id.as_ref().into_owned()) else {
             io.drop("answer-to-nothing");
             return;
@@ -132,23 +175,46 @@ impl Translator {
             (Call::Initialize, Err(error)) => self.set_up_failed(io, error, "initialize"),
             (Call::New { cwd }, Ok(result)) => self.session_made(io, result, cwd, None),
             (Call::Fork { from, cwd }, Ok(result)) => self.session_made(io, result, cwd, Some(from)),
-            (Call::New { .. } | Call::Fork { .. }, Err(error)) => self.set_up_failed(io, error, "session/new"),
+            (Call::New { .. } | Call::Fork { .. }, Err(error)) => {
+                self.set_up_failed(io, error, "session/new")
+            }
             (Call::Load { session, provider }, Ok(result)) => self.loaded(io, session, &provider, result),
             (Call::Load { session, provider }, Err(error)) => self.load_failed(io, session, &provider, error),
-            (Call::Prompt { session, provider }, Ok(result)) => self.prompt_answered(io, &key_of(id), session, &provider, result),
+            (Call::Prompt { session, provider }, Ok(result)) => {
+                self.prompt_answered(io, &key_of(id), session, &provider, result)
+            }
             (Call::Prompt { session, .. }, Err(error)) => {
                 let failure = self.failure(error, "answer");
-                io.event(session, Event::Answer { key: &key_of(id), answer: PromptAnswer::Error(failure) });
+                io.event(
+                    session,
+                    Event::Answer {
+                        key: &key_of(id),
+                        answer: PromptAnswer::Error(failure),
+                    },
+                );
             }
-            (Call::Set { provider, what, value }, Ok(result)) => self.set(io, &provider, what, value, result),
-            (Call::Other { method, provider }, Ok(result)) => self.other_answered(io, &method, provider.as_deref(), result),
+            (
+                Call::Set {
+                    provider,
+                    what,
+                    value,
+                },
+                Ok(result),
+            ) => self.set(io, &provider, what, value, result),
+            (Call::Other { method, provider }, Ok(result)) => {
+                self.other_answered(io, &method, provider.as_deref(), result)
+            }
             (Call::Set { .. } | Call::Other { .. }, Err(_)) => io.state("call-refused"),
         }
     }
 
     /// The failure that an error answer tells of, with our sentence for when it has no words.
     fn failure<'a>(&self, error: &AgentError<'a>, source: &str) -> Failure<'a> {
-        let words = if error.readable { self.words_of(error) } else { None };
+        let words = if error.readable {
+            self.words_of(error)
+        } else {
+            None
+        };
         errors::failure(error, words, self.sentence(None), source)
     }
 
@@ -164,17 +230,40 @@ impl Translator {
         if let Some(sentence) = self.dialect.failure_sentence(reason) {
             return Cow::Borrowed(sentence);
         }
-        let name = self.dialect.agent_name().or(self.agent_label.as_deref()).unwrap_or("The agent");
+        let name = self
+            .dialect
+            .agent_name()
+            .or(self.agent_label.as_deref())
+            .unwrap_or("The agent");
         Cow::Owned(format!("{name} ended this turn with an error."))
     }
 
     /// An answer that no one can read. The session whose call it was, if a row must still say so.
-    pub(crate) fn unreadable_answer(&mut self, io: &mut Io<'_>, id: &Id<'_>, call: Call, sentence: &str) -> Option<SessionRef> {
+    pub(crate) fn unreadable_answer(
+        &mut self,
+        io: &mut Io<'_>,
+        id: &Id<'_>,
+        call: Call,
+        sentence: &str,
+    ) -> Option<SessionRef> {
         match call {
             Call::Prompt { session, .. } => {
-                let detail = Detail { source: Some("answer".to_owned()), ..Detail::default() };
-                let failure = Failure { words: None, sentence: Some(Cow::Owned(sentence.to_owned())), detail };
-                io.event(session, Event::Answer { key: &key_of(id), answer: PromptAnswer::Error(failure) });
+                let detail = Detail {
+                    source: Some("answer".to_owned()),
+                    ..Detail::default()
+                };
+                let failure = Failure {
+                    words: None,
+                    sentence: Some(Cow::Owned(sentence.to_owned())),
+                    detail,
+                };
+                io.event(
+                    session,
+                    Event::Answer {
+                        key: &key_of(id),
+                        answer: PromptAnswer::Error(failure),
+                    },
+                );
                 None
             }
             Call::Load { session, provider } => {
@@ -191,7 +280,10 @@ impl Translator {
         self.handshake_done();
         let read = InitializeAnswer::read(result);
         if let Some(name) = &read.agent_info.name {
-            self.agent = Some((name.as_ref().to_owned(), read.agent_info.version.as_deref().map(str::to_owned)));
+            self.agent = Some((
+                name.as_ref().to_owned(),
+                read.agent_info.version.as_deref().map(str::to_owned),
+            ));
             self.agent_label = Some(read.agent_info.title.as_deref().unwrap_or(name).to_owned());
         }
         let named = read.agent_info.name.as_deref().and_then(dialects::by_name);
@@ -206,7 +298,12 @@ impl Translator {
         }
         io.state("initialized");
         let mut facts = Facts::default();
-        let around = Around { session: "", loading: false, marked: false, at: io.stamp.at };
+        let around = Around {
+            session: "",
+            loading: false,
+            marked: false,
+            at: io.stamp.at,
+        };
         self.dialect.set_up(around, "initialize", result, &mut facts);
     }
 
@@ -216,10 +313,22 @@ impl Translator {
             Some(session) => session,
             None => self.nameless(io),
         };
-        let words = if error.readable { self.words_of(error) } else { None };
+        let words = if error.readable {
+            self.words_of(error)
+        } else {
+            None
+        };
         let text = words.unwrap_or_else(|| {
-            let name = self.dialect.agent_name().or(self.agent_label.as_deref()).unwrap_or("The agent");
-            let what = if method == "initialize" { "the connection" } else { "a session" };
+            let name = self
+                .dialect
+                .agent_name()
+                .or(self.agent_label.as_deref())
+                .unwrap_or("The agent");
+            let what = if method == "initialize" {
+                "the connection"
+            } else {
+                "a session"
+            };
             Cow::Owned(format!("{name} refused {what} with an error."))
         });
         let detail = Detail {
@@ -227,10 +336,24 @@ impl Translator {
             source: Some(method.to_owned()),
             more: Some(Json::new(error.raw)),
         };
-        io.event(session, Event::Status { turn: None, tone: Tone::Error, text, detail: Some(detail) });
+        io.event(
+            session,
+            Event::Status {
+                turn: None,
+                tone: Tone::Error,
+                text,
+                detail: Some(detail),
+            },
+        );
     }
 
-    fn session_made(&mut self, io: &mut Io<'_>, result: &RawValue, cwd: Option<String>, from: Option<SessionRef>) {
+    fn session_made(
+        &mut self,
+        io: &mut Io<'_>,
+        result: &RawValue,
+        cwd: Option<String>,
+        from: Option<SessionRef>,
+    ) {
         let read = SessionAnswer::read(result);
         let Some(provider) = read.session_id.as_deref() else {
             io.drop("session-without-id");
@@ -240,7 +363,12 @@ impl Translator {
         let continues = lost.or_else(|| self.nameless.take());
         let session = self.open(io, provider, Way::New, continues);
         if lost.is_some() {
-            io.event(session, Event::CarriedOn { provider_session: provider });
+            io.event(
+                session,
+                Event::CarriedOn {
+                    provider_session: provider,
+                },
+            );
         }
         let facts = SessionFacts {
             cwd: cwd.map(Cow::Owned),
@@ -255,7 +383,12 @@ impl Translator {
 
     fn tell_set_up(&mut self, io: &mut Io<'_>, provider: &str, method: &str, result: &RawValue) {
         let mut facts = Facts::default();
-        let around = Around { session: provider, loading: false, marked: false, at: io.stamp.at };
+        let around = Around {
+            session: provider,
+            loading: false,
+            marked: false,
+            at: io.stamp.at,
+        };
         self.dialect.set_up(around, method, result, &mut facts);
         if let Some(at) = self.sessions.get_index_of(provider) {
             self.tell(io, at, facts);
@@ -268,7 +401,10 @@ impl Translator {
             state.replay_tail = state.loading && tail;
             state.loading = false;
         }
-        let facts = SessionFacts { provider_session: Some(Cow::Owned(provider.to_owned())), ..settings(result) };
+        let facts = SessionFacts {
+            provider_session: Some(Cow::Owned(provider.to_owned())),
+            ..settings(result)
+        };
         self.tell_agent(io, session, facts);
         self.tell_set_up(io, provider, "session/load", result);
     }
@@ -278,12 +414,28 @@ impl Translator {
         // The agent does not know the id: whatever it says under it later is another session's.
         self.sessions.shift_remove(provider);
         self.lost = Some(session);
-        let words = if error.readable { self.words_of(error) } else { None };
-        let failure = errors::failure(error, words, Cow::Borrowed("The agent could not load this session."), "session/load");
+        let words = if error.readable {
+            self.words_of(error)
+        } else {
+            None
+        };
+        let failure = errors::failure(
+            error,
+            words,
+            Cow::Borrowed("The agent could not load this session."),
+            "session/load",
+        );
         io.event(session, Event::LoadFailed(failure));
     }
 
-    fn prompt_answered(&mut self, io: &mut Io<'_>, key: &str, session: SessionRef, provider: &str, result: &RawValue) {
+    fn prompt_answered(
+        &mut self,
+        io: &mut Io<'_>,
+        key: &str,
+        session: SessionRef,
+        provider: &str,
+        result: &RawValue,
+    ) {
         let read = session::PromptAnswer::read(result);
         let reason = read.stop_reason.as_deref();
         let mut reading = AnswerReading {
@@ -304,12 +456,21 @@ impl Translator {
             }),
             events: Vec::new(),
         };
-        let around = Around { session: provider, loading: false, marked: false, at: io.stamp.at };
+        let around = Around {
+            session: provider,
+            loading: false,
+            marked: false,
+            at: io.stamp.at,
+        };
         self.dialect.prompt_answer(around, &read, &mut reading);
         let failure = Failure {
             words: reading.words,
             sentence: (reading.end == End::Failed).then(|| self.sentence(reason)),
-            detail: Detail { code: reason.map(str::to_owned), source: Some("answer".to_owned()), more: None },
+            detail: Detail {
+                code: reason.map(str::to_owned),
+                source: Some("answer".to_owned()),
+                more: None,
+            },
         };
         let answer = if reading.withdrawn {
             PromptAnswer::Withdrawn
@@ -340,7 +501,14 @@ impl Translator {
         }
     }
 
-    fn set(&mut self, io: &mut Io<'_>, provider: &str, what: Setting, value: Option<String>, result: &RawValue) {
+    fn set(
+        &mut self,
+        io: &mut Io<'_>,
+        provider: &str,
+        what: Setting,
+        value: Option<String>,
+        result: &RawValue,
+    ) {
         let Some(session) = self.sessions.get(provider).map(|s| s.session) else {
             io.drop("unknown-session");
             return;
@@ -359,7 +527,12 @@ impl Translator {
         io.state("answered");
         let mut facts = Facts::default();
         let at = provider.and_then(|p| self.sessions.get_index_of(p));
-        let around = Around { session: provider.unwrap_or_default(), loading: false, marked: false, at: io.stamp.at };
+        let around = Around {
+            session: provider.unwrap_or_default(),
+            loading: false,
+            marked: false,
+            at: io.stamp.at,
+        };
         self.dialect.other_answer(around, method, result, &mut facts);
         if let Some(at) = at {
             self.tell(io, at, facts);

@@ -139,7 +139,10 @@ struct Held {
 
 impl std::fmt::Debug for Translator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Translator").field("dialect", &self.dialect.name()).field("sessions", &self.sessions).finish_non_exhaustive()
+        f.debug_struct("Translator")
+            .field("dialect", &self.dialect.name())
+            .field("sessions", &self.sessions)
+            .finish_non_exhaustive()
     }
 }
 
@@ -191,7 +194,14 @@ impl Translator {
     }
 
     /// Reads one frame. `line` is the line it was read from.
-    pub fn frame(&mut self, stamp: Stamp, direction: Direction, frame: &Frame<'_>, line: &str, out: &mut dyn Out) {
+    pub fn frame(
+        &mut self,
+        stamp: Stamp,
+        direction: Direction,
+        frame: &Frame<'_>,
+        line: &str,
+        out: &mut dyn Out,
+    ) {
         let mut io = Io { stamp, out };
         let io = &mut io;
         if self.over {
@@ -199,7 +209,13 @@ impl Translator {
             return;
         }
         match (direction, frame) {
-            (Direction::In, Frame::Notification { params: Params::Update(update), .. }) => {
+            (
+                Direction::In,
+                Frame::Notification {
+                    params: Params::Update(update),
+                    ..
+                },
+            ) => {
                 let Some(id) = update.session_id.as_deref() else {
                     io.drop("update-without-session");
                     return;
@@ -212,8 +228,12 @@ impl Translator {
             (Direction::In, Frame::Notification { method, params }) => self.notice(io, method, params, line),
             (Direction::In, Frame::Request { id, method, params }) => self.agent_call(io, id, method, params),
             (Direction::In, Frame::Answer { id, outcome }) => self.answer(io, id, outcome),
-            (Direction::Out, Frame::Request { id, method, params }) => self.call(io, id, method, params.raw()),
-            (Direction::Out, Frame::Notification { method, params }) => self.client_notice(io, method, params.raw()),
+            (Direction::Out, Frame::Request { id, method, params }) => {
+                self.call(io, id, method, params.raw())
+            }
+            (Direction::Out, Frame::Notification { method, params }) => {
+                self.client_notice(io, method, params.raw())
+            }
             (Direction::Out, Frame::Answer { id, outcome }) => self.client_answer(io, id, outcome),
         }
     }
@@ -234,10 +254,18 @@ impl Translator {
                 self.last_words.push_back(line[..cut].to_owned());
                 io.state("last-words");
             }
-            Input::TooLong { direction, prefix, bytes } => self.too_long(io, direction, prefix, bytes),
+            Input::TooLong {
+                direction,
+                prefix,
+                bytes,
+            } => self.too_long(io, direction, prefix, bytes),
             Input::Exit { code, signal } => {
                 let words = self.words();
-                let exit = Exit { code, signal: signal.map(Cow::Borrowed), last_words: words.as_deref().map(Cow::Borrowed) };
+                let exit = Exit {
+                    code,
+                    signal: signal.map(Cow::Borrowed),
+                    last_words: words.as_deref().map(Cow::Borrowed),
+                };
                 self.end(io, Some(exit));
             }
             Input::Close => self.end(io, None),
@@ -246,7 +274,12 @@ impl Translator {
 
     /// The last lines of standard error.
     fn words(&self) -> Option<String> {
-        let lines: Vec<&str> = self.last_words.iter().map(|l| l.trim()).filter(|l| !l.is_empty()).collect();
+        let lines: Vec<&str> = self
+            .last_words
+            .iter()
+            .map(|l| l.trim())
+            .filter(|l| !l.is_empty())
+            .collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
@@ -262,7 +295,15 @@ impl Translator {
             let session = self.nameless(io);
             if let Some(exit) = &exit {
                 let text = start_failure(exit, self.handshake);
-                io.event(session, Event::Status { turn: None, tone: Tone::Error, text: Cow::Owned(text), detail: None });
+                io.event(
+                    session,
+                    Event::Status {
+                        turn: None,
+                        tone: Tone::Error,
+                        text: Cow::Owned(text),
+                        detail: None,
+                    },
+                );
             }
             io.event(session, Event::Detached(Detached { exit }));
             return;
@@ -280,7 +321,14 @@ impl Translator {
         if let Some(session) = self.nameless {
             return session;
         }
-        let session = io.out.open(io.stamp, Opening { provider: None, way: Way::Nameless, continues: None });
+        let session = io.out.open(
+            io.stamp,
+            Opening {
+                provider: None,
+                way: Way::Nameless,
+                continues: None,
+            },
+        );
         self.nameless = Some(session);
         self.tell_agent(io, session, SessionFacts::default());
         session
@@ -289,24 +337,48 @@ impl Translator {
     /// Tells a session the facts, with the agent's name.
     pub(crate) fn tell_agent(&self, io: &mut Io<'_>, session: SessionRef, facts: SessionFacts<'_>) {
         let borrow = Cow::Borrowed;
-        let agent = self.agent.as_ref().map(|(name, version)| (borrow(name.as_str()), version.as_deref().map(borrow)));
+        let agent = self
+            .agent
+            .as_ref()
+            .map(|(name, version)| (borrow(name.as_str()), version.as_deref().map(borrow)));
         io.event(session, Event::Session(SessionFacts { agent, ..facts }));
     }
 
     /// Opens a session, and reads the frames that were held for it.
-    pub(crate) fn open(&mut self, io: &mut Io<'_>, provider: &str, way: Way, continues: Option<SessionRef>) -> SessionRef {
-        let session = io.out.open(io.stamp, Opening { provider: Some(provider), way, continues });
+    pub(crate) fn open(
+        &mut self,
+        io: &mut Io<'_>,
+        provider: &str,
+        way: Way,
+        continues: Option<SessionRef>,
+    ) -> SessionRef {
+        let session = io.out.open(
+            io.stamp,
+            Opening {
+                provider: Some(provider),
+                way,
+                continues,
+            },
+        );
         if self.sessions.len() >= limits::SESSIONS {
             self.sessions.shift_remove_index(0);
         }
-        self.sessions.insert(provider.into(), SessionState { session, loading: false, replay_tail: false });
+        self.sessions.insert(
+            provider.into(),
+            SessionState {
+                session,
+                loading: false,
+                replay_tail: false,
+            },
+        );
         session
     }
 
     /// Reads the frames that were held for a session that is known now.
     pub(crate) fn release(&mut self, io: &mut Io<'_>, provider: &str) {
-        let (ready, rest): (VecDeque<Held>, VecDeque<Held>) =
-            std::mem::take(&mut self.held).into_iter().partition(|h| &*h.session == provider);
+        let (ready, rest): (VecDeque<Held>, VecDeque<Held>) = std::mem::take(&mut self.held)
+            .into_iter()
+            .partition(|h| &*h.session == provider);
         self.held = rest;
         for held in ready {
             self.held_bytes -= held.line.len();
@@ -319,9 +391,15 @@ impl Translator {
     fn hold(&mut self, io: &mut Io<'_>, session: &str, line: &str) {
         io.state("held");
         self.held_bytes += line.len();
-        self.held.push_back(Held { stamp: io.stamp, session: session.into(), line: line.to_owned() });
+        self.held.push_back(Held {
+            stamp: io.stamp,
+            session: session.into(),
+            line: line.to_owned(),
+        });
         while self.held.len() > limits::HELD_FRAMES || self.held_bytes > limits::HELD_BYTES {
-            let Some(oldest) = self.held.pop_front() else { return };
+            let Some(oldest) = self.held.pop_front() else {
+                return;
+            };
             self.held_bytes -= oldest.line.len();
             io.out.drop(oldest.stamp, "held-too-long");
         }
@@ -359,7 +437,12 @@ impl Translator {
                     None => return,
                 };
                 let loading = state.loading || state.replay_tail;
-                let around = Around { session: &name, loading, marked, at: io.stamp.at };
+                let around = Around {
+                    session: &name,
+                    loading,
+                    marked,
+                    at: io.stamp.at,
+                };
                 self.dialect.notification(around, method, raw, &mut facts);
                 let taken = facts.taken_by;
                 let any = !facts.events.is_empty() || !facts.children.is_empty();
@@ -369,7 +452,12 @@ impl Translator {
                 }
             }
             None => {
-                let around = Around { session: "", loading: false, marked, at: io.stamp.at };
+                let around = Around {
+                    session: "",
+                    loading: false,
+                    marked,
+                    at: io.stamp.at,
+                };
                 self.dialect.notification(around, method, raw, &mut facts);
                 let refs: Vec<SessionRef> = self.sessions.values().map(|s| s.session).collect();
                 if facts.events.is_empty() || refs.is_empty() {
@@ -388,18 +476,27 @@ impl Translator {
 
     /// Tells a session what a dialect read.
     pub(crate) fn tell(&mut self, io: &mut Io<'_>, at: usize, facts: Facts<'_>) {
-        let Some((_, state)) = self.sessions.get_index(at) else { return };
+        let Some((_, state)) = self.sessions.get_index(at) else {
+            return;
+        };
         let parent = state.session;
         for child in &facts.children {
             if !self.sessions.contains_key(&*child.session) {
                 let session = self.open(io, &child.session, Way::Child(parent), None);
-                let told = SessionFacts { title: child.title.clone(), provider_session: Some(child.session.clone()), ..SessionFacts::default() };
+                let told = SessionFacts {
+                    title: child.title.clone(),
+                    provider_session: Some(child.session.clone()),
+                    ..SessionFacts::default()
+                };
                 self.tell_agent(io, session, told);
             }
         }
         for mut event in facts.events {
             if let Event::Helper(news) = &mut event
-                && let Some(child) = facts.children.iter().find(|c| c.helper.as_deref() == Some(news.helper))
+                && let Some(child) = facts
+                    .children
+                    .iter()
+                    .find(|c| c.helper.as_deref() == Some(news.helper))
                 && let Some(state) = self.sessions.get(&*child.session)
             {
                 news.child = io.out.session_id(state.session);
@@ -413,7 +510,9 @@ impl Translator {
 
     /// A notification of the client.
     fn client_notice(&mut self, io: &mut Io<'_>, method: &str, params: Option<&RawValue>) {
-        let session = params.and_then(|p| value::member(p, "sessionId")).and_then(value::name);
+        let session = params
+            .and_then(|p| value::member(p, "sessionId"))
+            .and_then(value::name);
         match method {
             "session/cancel" => match session.as_deref().and_then(|id| self.sessions.get(id)) {
                 Some(state) => io.event(state.session, Event::Stop),
@@ -443,11 +542,21 @@ impl Translator {
                 return;
             }
         }
-        let session = target.or_else(|| self.session_in_prefix(prefix)).or_else(|| self.sessions.values().next().map(|s| s.session));
+        let session = target
+            .or_else(|| self.session_in_prefix(prefix))
+            .or_else(|| self.sessions.values().next().map(|s| s.session));
         match session {
             Some(session) => {
                 let text = Cow::Owned(sentence);
-                io.event(session, Event::Status { turn: None, tone: Tone::Warning, text, detail: None });
+                io.event(
+                    session,
+                    Event::Status {
+                        turn: None,
+                        tone: Tone::Warning,
+                        text,
+                        detail: None,
+                    },
+                );
             }
             None => io.drop("line-too-long"),
         }
@@ -456,7 +565,11 @@ impl Translator {
     /// The session that the beginning of a line names.
     fn session_in_prefix(&self, prefix: &str) -> Option<SessionRef> {
         let at = prefix.find("\"sessionId\"")?;
-        let rest = prefix[at + 11..].trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+        let rest = prefix[at + 11..]
+            .trim_start()
+            .strip_prefix(':')?
+            .trim_start()
+            .strip_prefix('"')?;
         let id = &rest[..rest.find('"')?];
         self.sessions.get(id).map(|s| s.session)
     }
@@ -467,12 +580,18 @@ impl Translator {
 
     /// Index of the session that a request of the agent belongs to.
     pub(crate) fn session_of_request(&self, io: &Io<'_>, params: Option<&RawValue>) -> Option<usize> {
-        let id = params.and_then(|p| value::member(p, "sessionId")).and_then(value::name);
+        let id = params
+            .and_then(|p| value::member(p, "sessionId"))
+            .and_then(value::name);
         if let Some(at) = id.as_deref().and_then(|id| self.sessions.get_index_of(id)) {
             return Some(at);
         }
         // A request is never held: it belongs to the one session in which a turn runs.
-        let mut running = (0..self.sessions.len()).filter(|at| self.sessions.get_index(*at).is_some_and(|(_, s)| io.out.is_running(s.session)));
+        let mut running = (0..self.sessions.len()).filter(|at| {
+            self.sessions
+                .get_index(*at)
+                .is_some_and(|(_, s)| io.out.is_running(s.session))
+        });
         let first = running.next();
         if running.next().is_some() { None } else { first }
     }
@@ -480,7 +599,9 @@ impl Translator {
 
 /// Whether `_meta` says that the frame is history.
 pub(crate) fn is_marked(meta: Option<&RawValue>) -> bool {
-    meta.and_then(|m| value::member(m, "isReplay")).and_then(value::bool) == Some(true)
+    meta.and_then(|m| value::member(m, "isReplay"))
+        .and_then(value::bool)
+        == Some(true)
 }
 
 /// How a connection ended that never gave a session, as a sentence.
@@ -490,7 +611,11 @@ fn start_failure(exit: &Exit<'_>, handshake: bool) -> String {
         (Some(code), None) => format!("its process ended with exit code {code}"),
         (None, None) => "its process ended".to_owned(),
     };
-    let what = if handshake { "The agent gave no session" } else { "The agent could not be started" };
+    let what = if handshake {
+        "The agent gave no session"
+    } else {
+        "The agent could not be started"
+    };
     match &exit.last_words {
         Some(words) => format!("{what}: {how}. Its last words: {words}"),
         None => format!("{what}: {how}."),

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 
 use tapline_timeline::{Answer, Channel, Choice, End, Event, Outcome, RequestNews, Time, ToolNews, Usage};
-use tapline_wire::{AgentError, Permission, RawValue, Update};
 use tapline_wire::session::{PromptAnswer, PromptParams};
+use tapline_wire::{AgentError, Permission, RawValue, Update};
 
 /// What a dialect says of a frame beside its standard reading.
 #[derive(Debug, Default)]
@@ -126,7 +126,13 @@ pub trait Dialect: Send {
     }
 
     /// What a `session/update` says beyond the protocol. It is not called for history.
-    fn update<'a>(&mut self, around: Around<'_>, update: &Update<'a>, marks: &Marks<'a>, facts: &mut Facts<'a>) {
+    fn update<'a>(
+        &mut self,
+        around: Around<'_>,
+        update: &Update<'a>,
+        marks: &Marks<'a>,
+        facts: &mut Facts<'a>,
+    ) {
         let _ = (around, update, marks, facts);
     }
 
@@ -136,30 +142,59 @@ pub trait Dialect: Send {
     }
 
     /// What a chunk of a message is.
-    fn chunk<'a>(&mut self, around: Around<'_>, channel: Channel, update: &Update<'a>, text: &str) -> Chunk<'a> {
+    fn chunk<'a>(
+        &mut self,
+        around: Around<'_>,
+        channel: Channel,
+        update: &Update<'a>,
+        text: &str,
+    ) -> Chunk<'a> {
         let _ = (around, channel, update, text);
         Chunk::Said
     }
 
     /// Whether a user message of the agent is for the model alone: the rule that says so.
-    fn hidden_user_chunk(&mut self, around: Around<'_>, update: &Update<'_>, text: &str) -> Option<&'static str> {
+    fn hidden_user_chunk(
+        &mut self,
+        around: Around<'_>,
+        update: &Update<'_>,
+        text: &str,
+    ) -> Option<&'static str> {
         let _ = (around, update, text);
         None
     }
 
     /// Puts a tool's news into the shared shape, and adds what it says of tasks and helpers.
-    fn tool<'a>(&mut self, around: Around<'_>, update: &Update<'a>, news: &mut ToolNews<'a>, facts: &mut Facts<'a>) {
+    fn tool<'a>(
+        &mut self,
+        around: Around<'_>,
+        update: &Update<'a>,
+        news: &mut ToolNews<'a>,
+        facts: &mut Facts<'a>,
+    ) {
         let _ = (around, update, news, facts);
     }
 
     /// A notification that is no `session/update`. `facts.taken_by` must name a rule where no event is given.
-    fn notification<'a>(&mut self, around: Around<'_>, method: &str, params: &'a RawValue, facts: &mut Facts<'a>) {
+    fn notification<'a>(
+        &mut self,
+        around: Around<'_>,
+        method: &str,
+        params: &'a RawValue,
+        facts: &mut Facts<'a>,
+    ) {
         let _ = (around, method, params);
         facts.taken_by = Some("vendor-notice");
     }
 
     /// A request that the protocol does not have. `key` is the request's key.
-    fn request<'a>(&mut self, around: Around<'_>, key: &'a str, method: &str, params: &'a RawValue) -> Option<VendorRequest<'a>> {
+    fn request<'a>(
+        &mut self,
+        around: Around<'_>,
+        key: &'a str,
+        method: &str,
+        params: &'a RawValue,
+    ) -> Option<VendorRequest<'a>> {
         let _ = (around, key, method, params);
         None
     }
@@ -171,7 +206,12 @@ pub trait Dialect: Send {
     }
 
     /// Puts a permission into the shared shape.
-    fn permission<'a>(&mut self, around: Around<'_>, permission: &Permission<'a>, news: &mut RequestNews<'a>) {
+    fn permission<'a>(
+        &mut self,
+        around: Around<'_>,
+        permission: &Permission<'a>,
+        news: &mut RequestNews<'a>,
+    ) {
         let _ = (around, permission, news);
     }
 
@@ -188,7 +228,12 @@ pub trait Dialect: Send {
     }
 
     /// What the answer to a prompt says beyond the protocol. `end` may be corrected.
-    fn prompt_answer<'a>(&mut self, around: Around<'_>, answer: &PromptAnswer<'a>, reading: &mut AnswerReading<'a>) {
+    fn prompt_answer<'a>(
+        &mut self,
+        around: Around<'_>,
+        answer: &PromptAnswer<'a>,
+        reading: &mut AnswerReading<'a>,
+    ) {
         let _ = (around, answer, reading);
     }
 
@@ -210,7 +255,13 @@ pub trait Dialect: Send {
     }
 
     /// The answer to any other call of the client.
-    fn other_answer<'a>(&mut self, around: Around<'_>, method: &str, result: &'a RawValue, facts: &mut Facts<'a>) {
+    fn other_answer<'a>(
+        &mut self,
+        around: Around<'_>,
+        method: &str,
+        result: &'a RawValue,
+        facts: &mut Facts<'a>,
+    ) {
         let _ = (around, method, result, facts);
     }
 }

@@ -6,7 +6,13 @@ use tapline_timeline::{Detail, Failure, Json};
 use tapline_wire::{AgentError, RawValue, value};
 
 /// The messages of JSON-RPC 2.0 itself: they name a code and say nothing.
-const EMPTY_MESSAGES: [&str; 5] = ["parse error", "invalid request", "method not found", "invalid params", "internal error"];
+const EMPTY_MESSAGES: [&str; 5] = [
+    "parse error",
+    "invalid request",
+    "method not found",
+    "invalid params",
+    "internal error",
+];
 
 /// Where the words stand in `data`, in the order of preference.
 const WORDS_IN_DATA: [&str; 4] = ["message", "details", "detail", "error"];
@@ -23,7 +29,9 @@ fn from_message<'a>(message: &Cow<'a, str>) -> Option<Cow<'a, str>> {
     let text = message.trim();
     let lower = text.to_ascii_lowercase();
     for empty in EMPTY_MESSAGES {
-        let Some(rest) = lower.strip_prefix(empty) else { continue };
+        let Some(rest) = lower.strip_prefix(empty) else {
+            continue;
+        };
         if rest.is_empty() || rest == "." {
             return None;
         }
@@ -40,15 +48,26 @@ fn from_data(data: &RawValue) -> Option<Cow<'_, str>> {
     if let Some(text) = value::text(data) {
         return Some(text).filter(|t| filled(t.clone()));
     }
-    WORDS_IN_DATA.iter().find_map(|name| value::member_text(data, name).filter(|t| filled(t.clone())))
+    WORDS_IN_DATA
+        .iter()
+        .find_map(|name| value::member_text(data, name).filter(|t| filled(t.clone())))
 }
 
 /// An error answer as a failure. The words are those of [`words`] unless a dialect gave others.
-pub(crate) fn failure<'a>(error: &AgentError<'a>, words: Option<Cow<'a, str>>, sentence: Cow<'a, str>, source: &str) -> Failure<'a> {
+pub(crate) fn failure<'a>(
+    error: &AgentError<'a>,
+    words: Option<Cow<'a, str>>,
+    sentence: Cow<'a, str>,
+    source: &str,
+) -> Failure<'a> {
     let detail = Detail {
         code: error.readable.then(|| error.code.to_string()),
         source: Some(source.to_owned()),
         more: Some(Json::new(error.raw)),
     };
-    Failure { words, sentence: Some(sentence), detail }
+    Failure {
+        words,
+        sentence: Some(sentence),
+        detail,
+    }
 }

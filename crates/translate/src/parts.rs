@@ -51,16 +51,36 @@ fn file_name(uri: &str) -> Option<String> {
 /// A block as a part.
 pub(crate) fn part(block: &Block<'_>, blobs: Blobs<'_>) -> Part {
     match block {
-        Block::Text { text } => Part::Text { text: text.as_ref().to_owned() },
-        Block::Image { data, mime_type, uri } => Part::Image(media(data.as_deref(), mime_type.as_deref(), uri.as_deref(), blobs)),
-        Block::Audio { data, mime_type } => Part::Audio(media(data.as_deref(), mime_type.as_deref(), None, blobs)),
-        Block::Link { uri, name, title, mime_type, .. } => Part::Link {
+        Block::Text { text } => Part::Text {
+            text: text.as_ref().to_owned(),
+        },
+        Block::Image { data, mime_type, uri } => Part::Image(media(
+            data.as_deref(),
+            mime_type.as_deref(),
+            uri.as_deref(),
+            blobs,
+        )),
+        Block::Audio { data, mime_type } => {
+            Part::Audio(media(data.as_deref(), mime_type.as_deref(), None, blobs))
+        }
+        Block::Link {
+            uri,
+            name,
+            title,
+            mime_type,
+            ..
+        } => Part::Link {
             uri: uri.as_ref().to_owned(),
             name: name.as_deref().map(str::to_owned),
             title: title.as_deref().map(str::to_owned),
             media_type: mime_type.as_deref().map(str::to_owned),
         },
-        Block::Resource { uri, mime_type, text, blob } => {
+        Block::Resource {
+            uri,
+            mime_type,
+            text,
+            blob,
+        } => {
             let mut file = media(blob.as_deref(), mime_type.as_deref(), uri.as_deref(), blobs);
             if let Some(text) = text {
                 file.bytes = Some(text.len() as u64);
@@ -74,7 +94,10 @@ pub(crate) fn part(block: &Block<'_>, blobs: Blobs<'_>) -> Part {
 
 fn custom(raw: &RawValue) -> Part {
     let kind = value::member_text(raw, "type").unwrap_or_default();
-    Part::Custom { custom: format!("acp.{kind}"), value: serde_json::from_str(raw.get()).ok() }
+    Part::Custom {
+        custom: format!("acp.{kind}"),
+        value: serde_json::from_str(raw.get()).ok(),
+    }
 }
 
 /// Blocks as content.
@@ -95,10 +118,16 @@ pub(crate) fn tool_items(raw: &RawValue, blobs: Blobs<'_>) -> Vec<ToolItem> {
 fn tool_item(item: &ToolContent<'_>, blobs: Blobs<'_>) -> ToolItem {
     match item {
         ToolContent::Block(block) => part(block, blobs).into(),
-        ToolContent::Diff { path, old_text, new_text, .. } => ToolItem::Diff(diff(path, old_text.as_deref(), Some(new_text))),
-        ToolContent::Terminal { terminal_id } => {
-            ToolItem::Terminal(Terminal { terminal: Some(terminal_id.as_ref().to_owned()), ..Terminal::default() })
-        }
+        ToolContent::Diff {
+            path,
+            old_text,
+            new_text,
+            ..
+        } => ToolItem::Diff(diff(path, old_text.as_deref(), Some(new_text))),
+        ToolContent::Terminal { terminal_id } => ToolItem::Terminal(Terminal {
+            terminal: Some(terminal_id.as_ref().to_owned()),
+            ..Terminal::default()
+        }),
         ToolContent::Session { session_id } => ToolItem::Custom {
             custom: "acp.session".to_owned(),
             value: Some(serde_json::Value::String(session_id.as_ref().to_owned())),
@@ -120,12 +149,17 @@ pub(crate) struct RawOutput {
 pub(crate) fn raw_output(raw: &RawValue, content: Option<&RawValue>) -> RawOutput {
     if let Some(text) = value::text(raw) {
         let text = (!is_data(&text, content)).then(|| text.into_owned());
-        return RawOutput { text, ..RawOutput::default() };
+        return RawOutput {
+            text,
+            ..RawOutput::default()
+        };
     }
     let mut out = RawOutput::default();
     if value::is_object(raw) {
         let text = |name| value::member_text(raw, name).filter(|t| !t.is_empty());
-        out.exit_code = ["exitCode", "exit_code"].iter().find_map(|n| value::member(raw, n).and_then(value::i64));
+        out.exit_code = ["exitCode", "exit_code"]
+            .iter()
+            .find_map(|n| value::member(raw, n).and_then(value::i64));
         let (stdout, stderr) = (text("stdout"), text("stderr"));
         out.text = match (stdout, stderr) {
             (Some(stdout), Some(stderr)) => Some(format!("{stdout}\n{stderr}")),
@@ -137,18 +171,28 @@ pub(crate) fn raw_output(raw: &RawValue, content: Option<&RawValue>) -> RawOutpu
         }
     }
     if !value::is_null(raw) && !holds_data(raw, content) {
-        out.result = Some(ToolResult { kind: "json".to_owned(), value: Some(Json::new(raw)) });
+        out.result = Some(ToolResult {
+            kind: "json".to_owned(),
+            value: Some(Json::new(raw)),
+        });
     }
     out
 }
 
 fn is_data(text: &str, content: Option<&RawValue>) -> bool {
-    let Some(content) = content.filter(|_| text.len() >= DATA_BYTES) else { return false };
-    ToolContent::read_all(content).items.iter().any(|item| match item {
-        ToolContent::Block(Block::Image { data, .. } | Block::Audio { data, .. }) => data.as_deref() == Some(text),
-        ToolContent::Block(Block::Resource { blob, .. }) => blob.as_deref() == Some(text),
-        _ => false,
-    })
+    let Some(content) = content.filter(|_| text.len() >= DATA_BYTES) else {
+        return false;
+    };
+    ToolContent::read_all(content)
+        .items
+        .iter()
+        .any(|item| match item {
+            ToolContent::Block(Block::Image { data, .. } | Block::Audio { data, .. }) => {
+                data.as_deref() == Some(text)
+            }
+            ToolContent::Block(Block::Resource { blob, .. }) => blob.as_deref() == Some(text),
+            _ => false,
+        })
 }
 
 /// Whether any string in the value equals the data of a content part. Looks as deep as the value is.

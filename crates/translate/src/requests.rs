@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use tapline_timeline::{
-    Answer, Ask, Choice, Event, Location, Outcome, Printed, Question, QuestionAnswer, RequestNews, TerminalNews,
+    Answer, Ask, Choice, Event, Location, Outcome, Printed, Question, QuestionAnswer, RequestNews,
+    TerminalNews,
 };
 use tapline_wire::question::{Elicitation, QuestionKind};
 use tapline_wire::{AgentError, Id, Params, Permission, RawValue, value};
@@ -35,7 +36,9 @@ impl Translator {
     pub(crate) fn agent_call(&mut self, io: &mut Io<'_>, id: &Id<'_>, method: &str, params: &Params<'_>) {
         let raw = params.raw();
         let at = self.session_of_request(io, raw);
-        let session = at.and_then(|at| self.sessions.get_index(at)).map(|(_, s)| s.session);
+        let session = at
+            .and_then(|at| self.sessions.get_index(at))
+            .map(|(_, s)| s.session);
         let key = key_of(id);
         let what = match (method, raw) {
             ("session/request_permission", Some(raw)) => match (at, session) {
@@ -63,10 +66,23 @@ impl Translator {
         if self.agent_calls.len() >= limits::PENDING_CALLS {
             self.agent_calls.clear();
         }
-        self.agent_calls.insert(id.as_ref().into_owned(), AgentCall { session, what: what.unwrap_or(Asked::Service) });
+        self.agent_calls.insert(
+            id.as_ref().into_owned(),
+            AgentCall {
+                session,
+                what: what.unwrap_or(Asked::Service),
+            },
+        );
     }
 
-    fn permission(&mut self, io: &mut Io<'_>, key: &str, at: usize, session: SessionRef, raw: &RawValue) -> Option<Asked> {
+    fn permission(
+        &mut self,
+        io: &mut Io<'_>,
+        key: &str,
+        at: usize,
+        session: SessionRef,
+        raw: &RawValue,
+    ) -> Option<Asked> {
         let permission = match Permission::read(raw) {
             Ok(permission) => permission,
             Err(_) => {
@@ -75,7 +91,11 @@ impl Translator {
             }
         };
         let mut blobs = |hash: &str, bytes: &[u8]| io.out.blob(hash, bytes);
-        let content = permission.tool.content.map(|c| parts::tool_items(c, &mut blobs)).unwrap_or_default();
+        let content = permission
+            .tool
+            .content
+            .map(|c| parts::tool_items(c, &mut blobs))
+            .unwrap_or_default();
         let options = permission.options.iter().map(|option| {
             let mut choice = Choice {
                 id: option.id.as_ref().to_owned(),
@@ -102,10 +122,19 @@ impl Translator {
             questions: Vec::new(),
             producer: None,
         };
-        let kinds = permission.options.iter().map(|o| (o.id.as_ref().to_owned(), o.kind.as_deref().map(str::to_owned))).collect();
+        let kinds = permission
+            .options
+            .iter()
+            .map(|o| (o.id.as_ref().to_owned(), o.kind.as_deref().map(str::to_owned)))
+            .collect();
         if let Some((name, state)) = self.sessions.get_index(at) {
             let (name, loading) = (name.clone(), state.loading || state.replay_tail);
-            let around = crate::dialect::Around { session: &name, loading, marked: false, at: io.stamp.at };
+            let around = crate::dialect::Around {
+                session: &name,
+                loading,
+                marked: false,
+                at: io.stamp.at,
+            };
             self.dialect.permission(around, &permission, &mut news);
         }
         io.event(session, Event::Request(Box::new(news)));
@@ -135,7 +164,12 @@ impl Translator {
             Some((name, state)) => (name.clone(), state.loading || state.replay_tail),
             None => return None,
         };
-        let around = crate::dialect::Around { session: &name, loading, marked: false, at: io.stamp.at };
+        let around = crate::dialect::Around {
+            session: &name,
+            loading,
+            marked: false,
+            at: io.stamp.at,
+        };
         match self.dialect.request(around, key, method, raw) {
             Some(VendorRequest::Asks(news)) => {
                 io.event(session, Event::Request(news));
@@ -152,7 +186,12 @@ impl Translator {
         }
     }
 
-    pub(crate) fn client_answer(&mut self, io: &mut Io<'_>, id: &Id<'_>, outcome: &Result<&RawValue, AgentError<'_>>) {
+    pub(crate) fn client_answer(
+        &mut self,
+        io: &mut Io<'_>,
+        id: &Id<'_>,
+        outcome: &Result<&RawValue, AgentError<'_>>,
+    ) {
         let Some(call) = self.agent_calls.remove(&id.as_ref().into_owned()) else {
             io.drop("answer-to-nothing");
             return;
@@ -165,16 +204,37 @@ impl Translator {
         let settled = match (&call.what, outcome) {
             (Asked::Permission(kinds), Ok(result)) => Some(permission_outcome(kinds, result)),
             (Asked::Question(keys), Ok(result)) => Some(question_outcome(keys, result)),
-            (Asked::Vendor(method), Ok(result)) => Some(self.dialect.answer(method, result).unwrap_or((Outcome::Answered, None))),
-            (Asked::Permission(_) | Asked::Question(_) | Asked::Vendor(_), Err(_)) => Some((Outcome::Cancelled, None)),
-            (Asked::TerminalOutput(terminal), Ok(result)) => return terminal_output(io, session, terminal, result),
-            (Asked::TerminalExit(terminal), Ok(result)) => return terminal_exit(io, session, terminal, result),
+            (Asked::Vendor(method), Ok(result)) => Some(
+                self.dialect
+                    .answer(method, result)
+                    .unwrap_or((Outcome::Answered, None)),
+            ),
+            (Asked::Permission(_) | Asked::Question(_) | Asked::Vendor(_), Err(_)) => {
+                Some((Outcome::Cancelled, None))
+            }
+            (Asked::TerminalOutput(terminal), Ok(result)) => {
+                return terminal_output(io, session, terminal, result);
+            }
+            (Asked::TerminalExit(terminal), Ok(result)) => {
+                return terminal_exit(io, session, terminal, result);
+            }
             _ => None,
         };
         match settled {
             Some((outcome, answer)) => {
-                let answer = answer.map(|a| Answer { by: Some("client".to_owned()), at: io.stamp.at, ..a });
-                io.event(session, Event::Settled { key: &key, outcome, answer });
+                let answer = answer.map(|a| Answer {
+                    by: Some("client".to_owned()),
+                    at: io.stamp.at,
+                    ..a
+                });
+                io.event(
+                    session,
+                    Event::Settled {
+                        key: &key,
+                        outcome,
+                        answer,
+                    },
+                );
             }
             None => io.state("client-answered"),
         }
@@ -187,9 +247,19 @@ impl Translator {
             return;
         };
         match self.agent_calls.get(&id.as_ref().into_owned()) {
-            Some(AgentCall { session: Some(session), what: Asked::Permission(_) | Asked::Question(_) | Asked::Vendor(_) }) => {
+            Some(AgentCall {
+                session: Some(session),
+                what: Asked::Permission(_) | Asked::Question(_) | Asked::Vendor(_),
+            }) => {
                 let session = *session;
-                io.event(session, Event::Settled { key: &key_of(&id), outcome: Outcome::Cancelled, answer: None });
+                io.event(
+                    session,
+                    Event::Settled {
+                        key: &key_of(&id),
+                        outcome: Outcome::Cancelled,
+                        answer: None,
+                    },
+                );
             }
             Some(_) => io.state("request-withdrawn"),
             None => io.drop("answer-to-nothing"),
@@ -199,7 +269,9 @@ impl Translator {
 
 fn terminal_of(io: &mut Io<'_>, raw: &RawValue) -> Option<Box<str>> {
     io.state("client-service");
-    value::member(raw, "terminalId").and_then(value::name).map(|id| id.as_ref().into())
+    value::member(raw, "terminalId")
+        .and_then(value::name)
+        .map(|id| id.as_ref().into())
 }
 
 fn terminal_output(io: &mut Io<'_>, session: SessionRef, terminal: &str, result: &RawValue) {
@@ -208,7 +280,9 @@ fn terminal_output(io: &mut Io<'_>, session: SessionRef, terminal: &str, result:
     let news = TerminalNews {
         terminal,
         output: output.as_deref().map_or(Printed::Nothing, Printed::Whole),
-        exit_code: exit.and_then(|e| value::member(e, "exitCode")).and_then(value::i64),
+        exit_code: exit
+            .and_then(|e| value::member(e, "exitCode"))
+            .and_then(value::i64),
         signal: exit.and_then(|e| value::member_text(e, "signal")),
     };
     io.event(session, Event::Terminal(news));
@@ -230,14 +304,25 @@ fn permission_outcome(kinds: &[(String, Option<String>)], result: &RawValue) -> 
     if said.as_deref() != Some("selected") {
         return (Outcome::Cancelled, None);
     }
-    let option = outcome.and_then(|o| value::member(o, "optionId")).and_then(value::name);
-    let kind = option.as_deref().and_then(|id| kinds.iter().find(|(i, _)| i == id)).and_then(|(_, kind)| kind.as_deref());
+    let option = outcome
+        .and_then(|o| value::member(o, "optionId"))
+        .and_then(value::name);
+    let kind = option
+        .as_deref()
+        .and_then(|id| kinds.iter().find(|(i, _)| i == id))
+        .and_then(|(_, kind)| kind.as_deref());
     let outcome = match kind {
         Some(kind) if kind.starts_with("allow") => Outcome::Allowed,
         Some(kind) if kind.starts_with("reject") => Outcome::Rejected,
         _ => Outcome::Answered,
     };
-    (outcome, Some(Answer { option: option.map(Cow::into_owned), ..Answer::default() }))
+    (
+        outcome,
+        Some(Answer {
+            option: option.map(Cow::into_owned),
+            ..Answer::default()
+        }),
+    )
 }
 
 fn question(io: &mut Io<'_>, key: &str, session: SessionRef, raw: &RawValue) -> Option<Asked> {
@@ -264,7 +349,12 @@ fn question(io: &mut Io<'_>, key: &str, session: SessionRef, raw: &RawValue) -> 
                 label: Some(o.label.as_ref().to_owned()),
                 kind: None,
             };
-            Question { id: q.key.as_ref().to_owned(), text, multiple, options: options.iter().map(choice).collect() }
+            Question {
+                id: q.key.as_ref().to_owned(),
+                text,
+                multiple,
+                options: options.iter().map(choice).collect(),
+            }
         })
         .collect();
     let keys = questions.iter().map(|q| q.id.clone()).collect();
@@ -297,16 +387,31 @@ fn question_outcome(keys: &[String], result: &RawValue) -> (Outcome, Option<Answ
         Some("accept") => {
             let content = value::member(result, "content");
             let answers = keys.iter().filter_map(|key| {
-                let given = content.and_then(|c| value::member(c, key)).filter(|v| !value::is_null(v))?;
-                let mut answer = QuestionAnswer { question: key.clone(), ..QuestionAnswer::default() };
+                let given = content
+                    .and_then(|c| value::member(c, key))
+                    .filter(|v| !value::is_null(v))?;
+                let mut answer = QuestionAnswer {
+                    question: key.clone(),
+                    ..QuestionAnswer::default()
+                };
                 if value::is_array(given) {
-                    answer.options = value::array(given).filter_map(value::name).map(Cow::into_owned).collect();
+                    answer.options = value::array(given)
+                        .filter_map(value::name)
+                        .map(Cow::into_owned)
+                        .collect();
                 } else {
-                    answer.text = Some(value::name(given).map_or_else(|| given.get().to_owned(), Cow::into_owned));
+                    answer.text =
+                        Some(value::name(given).map_or_else(|| given.get().to_owned(), Cow::into_owned));
                 }
                 Some(answer)
             });
-            (Outcome::Answered, Some(Answer { answers: answers.collect(), ..Answer::default() }))
+            (
+                Outcome::Answered,
+                Some(Answer {
+                    answers: answers.collect(),
+                    ..Answer::default()
+                }),
+            )
         }
         Some("decline") => (Outcome::Rejected, Some(Answer::default())),
         _ => (Outcome::Cancelled, None),
@@ -318,7 +423,10 @@ pub(crate) fn locations(raw: &RawValue) -> Vec<Location> {
     value::array(raw)
         .filter_map(|item| {
             let path = value::member_text(item, "path")?.into_owned();
-            Some(Location { path, line: value::member(item, "line").and_then(value::u64) })
+            Some(Location {
+                path,
+                line: value::member(item, "line").and_then(value::u64),
+            })
         })
         .collect()
 }

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use indexmap::IndexMap;
 use tapline_timeline::{
-    Channel, CompactionNews, CompactionState, Content, Context, Cost, Detail, Event, HelperNews, Json, Measure, Part,
-    PlanBody, PlanEntry, PlanNews, Printed, SessionFacts, SessionMessageNews, TerminalNews, Text, Time, Tone, ToolNews,
-    ToolStatus, Usage, WorkState,
+    Channel, CompactionNews, CompactionState, Content, Context, Cost, Detail, Event, HelperNews, Json,
+    Measure, Part, PlanBody, PlanEntry, PlanNews, Printed, SessionFacts, SessionMessageNews, TerminalNews,
+    Text, Time, Tone, ToolNews, ToolStatus, Usage, WorkState,
 };
 use tapline_wire::frame::SESSION_UPDATE;
 use tapline_wire::{Block, Patch, RawValue, Update, value};
@@ -19,14 +19,21 @@ use crate::requests::locations;
 
 impl Translator {
     pub(crate) fn update(&mut self, io: &mut Io<'_>, at: usize, update: &Update<'_>) {
-        let Some((name, state)) = self.sessions.get_index(at) else { return };
+        let Some((name, state)) = self.sessions.get_index(at) else {
+            return;
+        };
         let session = state.session;
         let Some(kind) = update.kind.as_deref() else {
             io.drop("update-without-kind");
             return;
         };
         let loading = state.loading || state.replay_tail;
-        let around = Around { session: name, loading, marked: is_marked(update.meta), at: io.stamp.at };
+        let around = Around {
+            session: name,
+            loading,
+            marked: is_marked(update.meta),
+            at: io.stamp.at,
+        };
         let marks = self.dialect.marks(around, update);
         let is_history = match (around.marked, marks.replay) {
             (true, _) | (_, Some(true)) => true,
@@ -38,14 +45,24 @@ impl Translator {
         }
         // The usual case borrows nothing more of the session than its number.
         if matches!(kind, "agent_message_chunk" | "agent_thought_chunk") {
-            let channel = if kind == "agent_message_chunk" { Channel::Assistant } else { Channel::Reasoning };
+            let channel = if kind == "agent_message_chunk" {
+                Channel::Assistant
+            } else {
+                Channel::Reasoning
+            };
             return self.chunk(io, at, session, channel, update, &marks);
         }
         let mut facts = Facts::default();
         let name = name.clone();
-        let around = Around { session: &name, ..around };
+        let around = Around {
+            session: &name,
+            ..around
+        };
         self.dialect.update(around, update, &marks, &mut facts);
-        let (taken, any) = (facts.taken_by, !facts.events.is_empty() || !facts.children.is_empty());
+        let (taken, any) = (
+            facts.taken_by,
+            !facts.events.is_empty() || !facts.children.is_empty(),
+        );
         self.tell(io, at, facts);
         if let Some(rule) = taken {
             if !any {
@@ -58,28 +75,52 @@ impl Translator {
 
     /// History: only its context usage is taken, and what the session is called and set to.
     fn history(&mut self, io: &mut Io<'_>, at: usize, session: SessionRef, kind: &str, update: &Update<'_>) {
-        let Some((name, state)) = self.sessions.get_index(at) else { return };
+        let Some((name, state)) = self.sessions.get_index(at) else {
+            return;
+        };
         let (name, loading) = (name.clone(), state.loading || state.replay_tail);
-        let around = Around { session: &name, loading, marked: is_marked(update.meta), at: io.stamp.at };
+        let around = Around {
+            session: &name,
+            loading,
+            marked: is_marked(update.meta),
+            at: io.stamp.at,
+        };
         let mut facts = Facts::default();
         self.dialect.history(around, update, &mut facts);
         self.tell(io, at, facts);
         match kind {
             "usage_update" => usage_update(io, session, None, update, true),
-            "current_mode_update" | "config_option_update" | "session_info_update" => info_update(io, session, kind, update),
+            "current_mode_update" | "config_option_update" | "session_info_update" => {
+                info_update(io, session, kind, update)
+            }
             _ => io.drop("history"),
         }
     }
 
-    fn chunk(&mut self, io: &mut Io<'_>, at: usize, session: SessionRef, channel: Channel, update: &Update<'_>, marks: &Marks<'_>) {
+    fn chunk(
+        &mut self,
+        io: &mut Io<'_>,
+        at: usize,
+        session: SessionRef,
+        channel: Channel,
+        update: &Update<'_>,
+        marks: &Marks<'_>,
+    ) {
         let message = update.fields.message_id.as_deref();
         let turn = marks.turn.as_deref();
         let Some(block) = update.fields.content.and_then(Block::read) else {
             return unreadable(io, session, update);
         };
-        let Some((name, state)) = self.sessions.get_index(at) else { return };
+        let Some((name, state)) = self.sessions.get_index(at) else {
+            return;
+        };
         let loading = state.loading || state.replay_tail;
-        let around = Around { session: name, loading, marked: false, at: io.stamp.at };
+        let around = Around {
+            session: name,
+            loading,
+            marked: false,
+            at: io.stamp.at,
+        };
         let mut facts = Facts::default();
         self.dialect.update(around, update, marks, &mut facts);
         let reading = match &block {
@@ -92,18 +133,43 @@ impl Translator {
         match (block, reading) {
             (_, Chunk::Dropped(rule)) => io.drop(rule),
             (Block::Text { text }, Chunk::Notice) => {
-                io.event(session, Event::Status { turn, tone: Tone::Info, text, detail: None });
+                io.event(
+                    session,
+                    Event::Status {
+                        turn,
+                        tone: Tone::Info,
+                        text,
+                        detail: None,
+                    },
+                );
             }
             (Block::Text { text }, reading) => {
                 let text = match &reading {
                     Chunk::SaidOnly(less) => less.as_ref(),
                     _ => &*text,
                 };
-                io.event(session, Event::Text(Text { turn, channel, message, mark: marks.stream.as_deref(), text }));
+                io.event(
+                    session,
+                    Event::Text(Text {
+                        turn,
+                        channel,
+                        message,
+                        mark: marks.stream.as_deref(),
+                        text,
+                    }),
+                );
             }
             (block, _) => {
                 let part = parts::part(&block, &mut |hash, bytes| io.out.blob(hash, bytes));
-                io.event(session, Event::Media { turn, channel, message, part });
+                io.event(
+                    session,
+                    Event::Media {
+                        turn,
+                        channel,
+                        message,
+                        part,
+                    },
+                );
             }
         }
     }
@@ -133,13 +199,29 @@ impl Translator {
                     return;
                 }
                 let part = parts::part(&block, &mut |hash, bytes| io.out.blob(hash, bytes));
-                io.event(session, Event::UserPiece { turn, message: fields.message_id.as_deref(), part });
+                io.event(
+                    session,
+                    Event::UserPiece {
+                        turn,
+                        message: fields.message_id.as_deref(),
+                        part,
+                    },
+                );
             }
-            "tool_call" | "tool_call_update" => self.tool(io, at, session, kind == "tool_call", update, turn, around),
+            "tool_call" | "tool_call_update" => {
+                self.tool(io, at, session, kind == "tool_call", update, turn, around)
+            }
             "plan" => match fields.entries.filter(|e| value::is_array(e)) {
                 Some(list) => {
                     let body = PlanBody::Entries(entries(list));
-                    io.event(session, Event::Plan(PlanNews { turn, plan: None, body }));
+                    io.event(
+                        session,
+                        Event::Plan(PlanNews {
+                            turn,
+                            plan: None,
+                            body,
+                        }),
+                    );
                 }
                 None => unreadable(io, session, update),
             },
@@ -149,11 +231,20 @@ impl Translator {
             },
             "plan_removed" => {
                 let plan = fields.plan_id.as_deref();
-                io.event(session, Event::Plan(PlanNews { turn, plan, body: PlanBody::Removed }));
+                io.event(
+                    session,
+                    Event::Plan(PlanNews {
+                        turn,
+                        plan,
+                        body: PlanBody::Removed,
+                    }),
+                );
             }
             "usage_update" => usage_update(io, session, turn, update, false),
             "available_commands_update" => io.state("commands"),
-            "current_mode_update" | "config_option_update" | "session_info_update" => info_update(io, session, kind, update),
+            "current_mode_update" | "config_option_update" | "session_info_update" => {
+                info_update(io, session, kind, update)
+            }
             "notice" => notice(io, session, turn, update),
             "compaction_update" | "compaction_summary_chunk" => compaction(io, session, turn, kind, update),
             "subagent_update" => self.subagent(io, at, turn, update),
@@ -161,7 +252,14 @@ impl Translator {
             _ => {
                 let raw = update.raw_update();
                 let payload = raw.map(RawValue::get);
-                io.event(session, Event::Unknown { method: SESSION_UPDATE, name: Some(kind), payload });
+                io.event(
+                    session,
+                    Event::Unknown {
+                        method: SESSION_UPDATE,
+                        name: Some(kind),
+                        payload,
+                    },
+                );
             }
         }
     }
@@ -190,7 +288,9 @@ impl Translator {
             kind: fields.kind.clone(),
             status: fields.status.as_deref().and_then(status),
             input: fields.raw_input.map(Json::new),
-            content: fields.content.map(|c| parts::tool_items(c, &mut |hash, bytes| io.out.blob(hash, bytes))),
+            content: fields
+                .content
+                .map(|c| parts::tool_items(c, &mut |hash, bytes| io.out.blob(hash, bytes))),
             locations: fields.locations.map(locations),
             extra: IndexMap::new(),
             ..ToolNews::default()
@@ -220,7 +320,9 @@ impl Translator {
         };
         // The state is a word or an object that names itself `state` or `type`.
         let word = fields.state.and_then(|s| {
-            value::text(s).or_else(|| value::member_text(s, "state")).or_else(|| value::member_text(s, "type"))
+            value::text(s)
+                .or_else(|| value::member_text(s, "state"))
+                .or_else(|| value::member_text(s, "type"))
         });
         let detail = |name| fields.state.and_then(|s| value::member(s, name));
         let state = match word.as_deref() {
@@ -271,7 +373,14 @@ impl Translator {
 /// A known kind whose needed members cannot be read: kept as unknown.
 fn unreadable(io: &mut Io<'_>, session: SessionRef, update: &Update<'_>) {
     let payload = update.raw_update().map(RawValue::get);
-    io.event(session, Event::Unknown { method: SESSION_UPDATE, name: update.kind.as_deref(), payload });
+    io.event(
+        session,
+        Event::Unknown {
+            method: SESSION_UPDATE,
+            name: update.kind.as_deref(),
+            payload,
+        },
+    );
 }
 
 fn status(word: &str) -> Option<ToolStatus> {
@@ -288,8 +397,13 @@ fn entries(list: &RawValue) -> Vec<PlanEntry> {
     value::array(list)
         .filter_map(|item| {
             let text = value::member_text(item, "content")?.into_owned();
-            let status = value::member_text(item, "status").map_or_else(|| "pending".to_owned(), Cow::into_owned);
-            Some(PlanEntry { text, status, priority: value::member_text(item, "priority").map(Cow::into_owned) })
+            let status =
+                value::member_text(item, "status").map_or_else(|| "pending".to_owned(), Cow::into_owned);
+            Some(PlanEntry {
+                text,
+                status,
+                priority: value::member_text(item, "priority").map(Cow::into_owned),
+            })
         })
         .collect()
 }
@@ -304,16 +418,35 @@ fn plan_update(io: &mut Io<'_>, session: SessionRef, turn: Option<&str>, raw: &R
             return;
         }
     };
-    io.event(session, Event::Plan(PlanNews { turn, plan: id.as_deref(), body }));
+    io.event(
+        session,
+        Event::Plan(PlanNews {
+            turn,
+            plan: id.as_deref(),
+            body,
+        }),
+    );
 }
 
 fn usage_update(io: &mut Io<'_>, session: SessionRef, turn: Option<&str>, update: &Update<'_>, replay: bool) {
     let number = |raw: Option<&RawValue>| raw.and_then(value::u64);
-    let context = Context { used: number(update.fields.used), size: number(update.fields.size) };
-    io.event(session, Event::Context { turn, context, replay });
+    let context = Context {
+        used: number(update.fields.used),
+        size: number(update.fields.size),
+    };
+    io.event(
+        session,
+        Event::Context {
+            turn,
+            context,
+            replay,
+        },
+    );
     let cost = update.fields.cost.filter(|_| !replay).and_then(|cost| {
         let amount = value::member(cost, "amount").and_then(value::f64)?;
-        let currency = value::member_text(cost, "currency").unwrap_or_default().into_owned();
+        let currency = value::member_text(cost, "currency")
+            .unwrap_or_default()
+            .into_owned();
         Some(Cost { amount, currency })
     });
     if let Some(cost) = cost {
@@ -328,7 +461,13 @@ fn usage_update(io: &mut Io<'_>, session: SessionRef, turn: Option<&str>, update
             total: None,
             cost: Some(cost),
         };
-        io.event(session, Event::Session(SessionFacts { usage: Some(usage), ..SessionFacts::default() }));
+        io.event(
+            session,
+            Event::Session(SessionFacts {
+                usage: Some(usage),
+                ..SessionFacts::default()
+            }),
+        );
     }
 }
 
@@ -366,8 +505,20 @@ fn notice(io: &mut Io<'_>, session: SessionRef, turn: Option<&str>, update: &Upd
         (Some(one), None) | (None, Some(one)) => Cow::Borrowed(one),
         (None, None) => return unreadable(io, session, update),
     };
-    let detail = Detail { code: fields.severity.as_deref().map(str::to_owned), source: Some("notice".to_owned()), more: None };
-    io.event(session, Event::Status { turn, tone, text, detail: Some(detail) });
+    let detail = Detail {
+        code: fields.severity.as_deref().map(str::to_owned),
+        source: Some("notice".to_owned()),
+        more: None,
+    };
+    io.event(
+        session,
+        Event::Status {
+            turn,
+            tone,
+            text,
+            detail: Some(detail),
+        },
+    );
 }
 
 fn compaction(io: &mut Io<'_>, session: SessionRef, turn: Option<&str>, kind: &str, update: &Update<'_>) {
@@ -377,7 +528,10 @@ fn compaction(io: &mut Io<'_>, session: SessionRef, turn: Option<&str>, kind: &s
     };
     let mut blobs = |hash: &str, bytes: &[u8]| io.out.blob(hash, bytes);
     let piece = match kind {
-        "compaction_summary_chunk" => fields.content.and_then(Block::read).map(|b| parts::part(&b, &mut blobs)),
+        "compaction_summary_chunk" => fields
+            .content
+            .and_then(Block::read)
+            .map(|b| parts::part(&b, &mut blobs)),
         _ => None,
     };
     let summary = match &fields.summary {
@@ -393,7 +547,17 @@ fn compaction(io: &mut Io<'_>, session: SessionRef, turn: Option<&str>, kind: &s
         _ => None,
     };
     let detail = fields.error.map(Json::new);
-    io.event(session, Event::Compaction(CompactionNews { compaction: id, turn, state, summary, piece, detail }));
+    io.event(
+        session,
+        Event::Compaction(CompactionNews {
+            compaction: id,
+            turn,
+            state,
+            summary,
+            piece,
+            detail,
+        }),
+    );
 }
 
 fn session_message(io: &mut Io<'_>, session: SessionRef, kind: &str, update: &Update<'_>) {
@@ -403,8 +567,19 @@ fn session_message(io: &mut Io<'_>, session: SessionRef, kind: &str, update: &Up
     };
     let mut blobs = |hash: &str, bytes: &[u8]| io.out.blob(hash, bytes);
     let (content, piece) = match kind {
-        "session_message_chunk" => (None, fields.content.and_then(Block::read).map(|b| parts::part(&b, &mut blobs))),
-        _ => (fields.content.map(|raw| parts::content(&Block::read_all(raw).items, &mut blobs)), None),
+        "session_message_chunk" => (
+            None,
+            fields
+                .content
+                .and_then(Block::read)
+                .map(|b| parts::part(&b, &mut blobs)),
+        ),
+        _ => (
+            fields
+                .content
+                .map(|raw| parts::content(&Block::read_all(raw).items, &mut blobs)),
+            None,
+        ),
     };
     let news = SessionMessageNews {
         message,
@@ -420,16 +595,23 @@ fn session_message(io: &mut Io<'_>, session: SessionRef, kind: &str, update: &Up
 /// what came since the last; `terminal_exit` is the end.
 fn terminal_marks(io: &mut Io<'_>, session: SessionRef, meta: &RawValue) {
     for (name, mark) in value::members(meta) {
-        if !matches!(&*name, "terminal_output" | "terminal_output_delta" | "terminal_exit") {
+        if !matches!(
+            &*name,
+            "terminal_output" | "terminal_output_delta" | "terminal_exit"
+        ) {
             continue;
         }
-        let Some(terminal) = value::member(mark, "terminal_id").and_then(value::name) else { continue };
+        let Some(terminal) = value::member(mark, "terminal_id").and_then(value::name) else {
+            continue;
+        };
         let data = value::member_text(mark, "data").filter(|_| name != "terminal_exit");
         let ended = name == "terminal_exit";
         let news = TerminalNews {
             terminal: &terminal,
             output: data.as_deref().map_or(Printed::Nothing, Printed::More),
-            exit_code: value::member(mark, "exit_code").filter(|_| ended).and_then(value::i64),
+            exit_code: value::member(mark, "exit_code")
+                .filter(|_| ended)
+                .and_then(value::i64),
             signal: value::member_text(mark, "signal").filter(|_| ended),
         };
         io.event(session, Event::Terminal(news));

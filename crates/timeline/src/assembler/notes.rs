@@ -186,7 +186,8 @@ impl Assembler {
             row.ended_at = at;
             if let Body::Status(status) = &mut row.body {
                 let sentence = "The saved session could not be loaded; the chat goes on in a fresh session of the agent.";
-                let more = serde_json::json!({ "carried_on": sentence, "provider_session": provider_session });
+                let more =
+                    serde_json::json!({ "carried_on": sentence, "provider_session": provider_session });
                 let detail = status.detail.get_or_insert_default();
                 detail.more = Json::of(&more).ok();
             }

@@ -38,19 +38,28 @@ pub fn generic() -> Box<dyn Dialect> {
 /// The dialect of the agent with this name, or with this launch command.
 pub fn by_name(name: &str) -> Option<Box<dyn Dialect>> {
     let name = name.to_ascii_lowercase();
-    TABLE.iter().find(|e| e.names.iter().any(|n| name.contains(n))).map(|e| (e.make)())
+    TABLE
+        .iter()
+        .find(|e| e.names.iter().any(|n| name.contains(n)))
+        .map(|e| (e.make)())
 }
 
 /// The dialect whose vendor alone uses this method.
 pub fn by_method(method: &str) -> Option<Box<dyn Dialect>> {
     let bare = method.strip_prefix('_').unwrap_or(method);
-    TABLE.iter().find(|e| e.methods.iter().any(|m| bare.starts_with(m))).map(|e| (e.make)())
+    TABLE
+        .iter()
+        .find(|e| e.methods.iter().any(|m| bare.starts_with(m)))
+        .map(|e| (e.make)())
 }
 
 /// The dialect whose vendor alone puts this into the answer to `initialize`.
 pub fn by_initialize_meta(meta: &RawValue) -> Option<Box<dyn Dialect>> {
     let has = |name| tapline_wire::value::member(meta, name).is_some();
-    TABLE.iter().find(|e| e.initialize_meta.is_some_and(has)).map(|e| (e.make)())
+    TABLE
+        .iter()
+        .find(|e| e.initialize_meta.is_some_and(has))
+        .map(|e| (e.make)())
 }
 
 /// Name of the dialect that is known by this name, for a hint.
@@ -60,6 +69,10 @@ pub fn known_name(name: &str) -> Option<&'static str> {
 
 /// Name of the dialect that a line of recorded traffic shows by a method that only its vendor uses.
 pub fn sign_in(line: &str) -> Option<&'static str> {
-    let shows = |e: &&Entry| e.methods.iter().any(|m| line.contains(&format!("\"_{m}")) || line.contains(&format!("\"method\":\"{m}")));
+    let shows = |e: &&Entry| {
+        e.methods
+            .iter()
+            .any(|m| line.contains(&format!("\"_{m}")) || line.contains(&format!("\"method\":\"{m}")))
+    };
     TABLE.iter().find(shows).map(|e| (e.make)().name())
 }
