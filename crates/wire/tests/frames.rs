@@ -1,5 +1,10 @@
 //! Lines, read as frames.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that panics has failed, which is what it is for"
+)]
+
 use std::collections::HashMap;
 
 use proptest::prelude::*;

@@ -3,6 +3,11 @@
 //! Whatever the strict types accept in the recordings and cases must read to the same facts here, and whatever is
 //! written here they must accept without losing anything of it.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that panics has failed, which is what it is for"
+)]
+
 mod fixtures;
 
 use std::collections::BTreeMap;
