@@ -9,8 +9,8 @@ use tapline_wire::session::{
     InitializeAnswer, InitializeParams, PromptAnswer, PromptParams, SessionAnswer, SessionParams, Usage,
 };
 use tapline_wire::{
-    Block, Elicitation, Id, Permission, PermissionFault, PermissionOption, QuestionKind, QuestionOption,
-    RawValue, ToolContent, Update, UpdateFields,
+    Block, Command, Cost, Elicitation, HelperState, Id, Location, NamedPlan, Permission, PermissionFault,
+    PermissionOption, PlanEntry, QuestionKind, QuestionOption, RawValue, ToolContent, Update, UpdateFields,
 };
 
 fn raw(source: &str) -> &RawValue {
@@ -390,4 +390,107 @@ fn a_vendor_notice_of_the_same_shape_reads_as_an_update() {
     assert_eq!(names, ["sessionUpdate", "task_id", "exit_code"]);
     assert_eq!(update.param_members().count(), 3);
     assert!(Update::read(raw("[]")).is_none() && UpdateFields::read(raw("5")).is_none());
+}
+
+#[test]
+fn a_broken_step_leaves_the_others() {
+    let entries = PlanEntry::read_all(raw(
+        r#"[{"content":"write","priority":"high","status":"completed"},{"content":5},null,{"content":"review","priority":null,"status":"later"}]"#,
+    ));
+    let entry = |content: &'static str, priority: Option<&'static str>, status: &'static str| PlanEntry {
+        content: content.into(),
+        priority: priority.map(Into::into),
+        status: Some(status.into()),
+    };
+    assert_eq!(
+        entries.items,
+        [
+            entry("write", Some("high"), "completed"),
+            entry("review", None, "later")
+        ]
+    );
+    assert_eq!(entries.broken, 2);
+}
+
+#[test]
+fn plans_with_an_id() {
+    let plan = NamedPlan::read(raw(
+        r#"{"type":"items","planId":"p","entries":[{"content":"a"}]}"#,
+    ))
+    .unwrap();
+    assert_eq!(
+        (&*plan.id, plan.entries.unwrap().items.len(), plan.markdown),
+        ("p", 1, None)
+    );
+    let plan = NamedPlan::read(raw(
+        r##"{"type":"markdown","planId":1,"content":"# A","path":"/a.md"}"##,
+    ))
+    .unwrap();
+    assert_eq!(
+        (&*plan.id, plan.entries, plan.markdown.as_deref()),
+        ("1", None, Some("# A"))
+    );
+    assert_eq!(plan.file.as_deref(), Some("/a.md"));
+    assert_eq!(NamedPlan::read(raw(r#"{"entries":[]}"#)), None);
+}
+
+#[test]
+fn places_commands_cost_and_states() {
+    let places = Location::read_all(raw(
+        r#"[{"path":"/a","line":3.0},{"path":"/b","line":null},{"line":4}]"#,
+    ));
+    let place = |path: &'static str, line| Location {
+        path: path.into(),
+        line,
+    };
+    assert_eq!(
+        (places.items, places.broken),
+        (vec![place("/a", Some(3)), place("/b", None)], 1)
+    );
+
+    let commands = Command::read_all(raw(
+        r#"[{"name":"review","description":"D","input":{"hint":"H"}},{"name":"x","input":null},{}]"#,
+    ));
+    let command =
+        |name: &'static str, description: Option<&'static str>, hint: Option<&'static str>| Command {
+            name: name.into(),
+            description: description.map(Into::into),
+            hint: hint.map(Into::into),
+        };
+    assert_eq!(
+        commands.items,
+        [command("review", Some("D"), Some("H")), command("x", None, None)]
+    );
+    assert_eq!(commands.broken, 1);
+
+    let cost = Cost::read(raw(r#"{"amount":0.25,"currency":"USD"}"#)).unwrap();
+    assert_eq!((cost.amount, cost.currency.as_deref()), (0.25, Some("USD")));
+    assert_eq!(Cost::read(raw(r#"{"amount":"1"}"#)), None);
+
+    let state = |raw: &'static str| {
+        let HelperState {
+            state,
+            stop_reason,
+            error,
+        } = HelperState::read(serde_json::from_str(raw).unwrap())?;
+        Some((
+            state.into_owned(),
+            stop_reason.map(Into::<String>::into),
+            error.map(Into::<String>::into),
+        ))
+    };
+    let words = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        state(r#"{"state":"running"}"#),
+        Some(("running".to_owned(), None, None))
+    );
+    assert_eq!(
+        state(r#"{"state":"idle","stopReason":"end_turn","error":{"code":1,"message":"M"}}"#),
+        Some(("idle".to_owned(), words("end_turn"), words("M")))
+    );
+    assert_eq!(
+        state(r#""completed""#),
+        Some(("completed".to_owned(), None, None))
+    );
+    assert_eq!(state("{}"), None);
 }

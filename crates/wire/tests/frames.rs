@@ -234,6 +234,8 @@ fn ids_are_exact() {
     for spelling in spellings {
         assert_eq!(waiting.get(&id(spelling)), Some(&spelling));
     }
+    let borrowed = String::from("1");
+    assert_eq!(waiting.get(&Id::from(&*borrowed)), Some(&"\"1\""));
     assert_eq!(id(r#""a\nb""#), Id::from("a\nb"));
     assert_eq!(id(r#""a\nb""#).to_string(), r#""a\nb""#);
 }
@@ -529,6 +531,28 @@ proptest! {
         }
     }
 
+    /// The invariant *the order of members means nothing*.
+    #[test]
+    fn members_read_the_same_in_any_order(
+        values in prop::collection::vec(json(), 12), order in Just((0..12).collect::<Vec<usize>>()).prop_shuffle(),
+    ) {
+        const NAMES: [&str; 12] = [
+            "sessionUpdate", "content", "messageId", "toolCallId", "title", "kind", "status", "rawInput", "updatedAt",
+            "summary", "_meta", "vendor_member",
+        ];
+        let line = |order: &mut dyn Iterator<Item = usize>| {
+            let members: Vec<_> = order.map(|at| format!(r#""{}":{}"#, NAMES[at], values[at])).collect();
+            let members = members.join(",");
+            format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"update":{{{members}}}}}}}"#)
+        };
+        let (in_order, shuffled) = (line(&mut (0..12)), line(&mut order.into_iter()));
+        let (in_order, shuffled) = (update(&in_order), update(&shuffled));
+        prop_assert_eq!(&in_order.kind, &shuffled.kind);
+        prop_assert_eq!(format!("{:?}", in_order.fields), format!("{:?}", shuffled.fields));
+        let vendor = |update: &Update<'_>| update.member("vendor_member").map(|raw| raw.get().to_owned());
+        prop_assert_eq!(vendor(&in_order), vendor(&shuffled));
+    }
+
     #[test]
     fn escaped_text_reads_as_it_was_meant(text in any::<String>()) {
         let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
@@ -539,6 +563,14 @@ proptest! {
         let raw: &tapline_wire::RawValue = serde_json::from_str(&source).unwrap();
         prop_assert_eq!(value::text(raw), Some(text.into()));
     }
+}
+
+#[test]
+fn several_members_are_picked_in_one_walk() {
+    let raw: &tapline_wire::RawValue = serde_json::from_str(r#"{"a":1,"\u0062":null,"a":2,"d":{}}"#).unwrap();
+    let picked = value::pick(raw, ["d", "c", "b", "a"]).map(|member| member.map(|raw| raw.get()));
+    assert_eq!(picked, [Some("{}"), None, Some("null"), Some("2")]);
+    assert_eq!(value::member(raw, "a").map(|raw| raw.get()), Some("2"));
 }
 
 #[test]
