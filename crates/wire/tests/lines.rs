@@ -163,7 +163,7 @@ fn reading_goes_on_behind_a_huge_line() {
 fn a_reader_starts_anew_after_the_end_of_a_stream() {
     let mut reader = LineReader::with_limit(4);
     let mut lines = Vec::new();
-    for stream in [b"\xEF\xBB\xBFa".as_slice(), b"\xEF\xBB\xBFb", b"too long"] {
+    for stream in [b"\xEF\xBB\xBFa\n".as_slice(), b"\xEF\xBB\xBFb", b"too long"] {
         reader.push(stream, |line| lines.push(own(line)));
         reader.finish(|line| lines.push(own(line)));
     }
