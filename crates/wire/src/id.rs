@@ -22,7 +22,8 @@ pub enum Id<'a> {
     String(Cow<'a, str>),
 }
 
-/// An [`Id`] that borrows nothing, to be a key.
+/// An [`Id`] that borrows nothing, to be a key. To look one up in a map takes no copy, since any `&Id` will do; to take one
+/// out needs [`Id::into_owned`], which copies strings only, and nearly every id is an integer.
 pub type OwnedId = Id<'static>;
 
 impl<'a> Id<'a> {

@@ -1,8 +1,8 @@
 //! What stands on the wire between an ACP client and a coding agent, read and written.
 //!
 //! An agent speaks JSON-RPC 2.0, one message a line, and real agents bend every rule of it. This crate turns
-//! bytes into lines ([`line`]), lines into frames ([`frame`]), and the raw members of frames into facts
-//! ([`update`], [`content`], [`permission`], [`question`], [`session`]). For the cases in which Tapline itself is
+//! bytes into lines ([`mod@line`]), lines into frames ([`frame`]), and the raw members of frames into facts
+//! ([`update`], [`content`], [`detail`], [`permission`], [`question`], [`session`]). For the cases in which Tapline itself is
 //! the client it writes the lines too ([`client`]). It does no input or output of its own: whoever holds the pipe
 //! pushes bytes in.
 //!
@@ -11,6 +11,27 @@
 //! The few levels that every frame has (the envelope, `params`, `update`) are walked by a small cursor; every
 //! value below them is checked and skipped by `serde_json`, which does so without recursion, so that nesting of
 //! any depth is only data.
+//!
+//! ```
+//! use tapline_wire::{Block, Frame, Line, LineReader, Params, read};
+//!
+//! let mut words = String::new();
+//! let mut reader = LineReader::new();
+//! let output = br#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{
+//! "sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Hello."}}}}"#;
+//! // One message a line: this one was only broken in two to be read by people.
+//! let output: Vec<u8> = output.iter().copied().filter(|&byte| byte != b'\n').chain([b'\n']).collect();
+//! for bytes in output.chunks(7) {
+//!     reader.push(bytes, |line| {
+//!         let Line::Text(line) = line else { return };
+//!         let Ok(Frame::Notification { params: Params::Update(update), .. }) = read(&line) else { return };
+//!         if let Some(Block::Text { text }) = update.fields.content.and_then(Block::read) {
+//!             words += &text;
+//!         }
+//!     });
+//! }
+//! assert_eq!(words, "Hello.");
+//! ```
 //!
 //! # Invariants
 //!
@@ -29,6 +50,7 @@
 pub mod client;
 pub mod content;
 mod cursor;
+pub mod detail;
 pub mod frame;
 pub mod id;
 pub mod line;
@@ -39,6 +61,7 @@ pub mod update;
 pub mod value;
 
 pub use content::{Block, List, ToolContent};
+pub use detail::{Command, Cost, HelperState, Location, NamedPlan, PlanEntry};
 pub use frame::{AgentError, EnvelopeFault, Fault, Frame, NotAFrame, Params, TooLongHint, read};
 pub use id::{Id, OwnedId};
 pub use line::{LINE_LIMIT, Line, LineReader, PREFIX_LIMIT};

@@ -104,15 +104,15 @@ impl LineReader {
         if let Some(skipped) = &mut self.skipped {
             skipped.bytes += part.len() as u64;
             skipped.ends_in_return = last == b'\r';
+            self.keep_prefix(part);
             return;
         }
         // One byte over the limit may still be the `\r` that does not count.
         let length = self.open.len() + part.len();
         if length > self.limit + 1 || (length == self.limit + 1 && last != b'\r') {
-            let missing = PREFIX_LIMIT.saturating_sub(self.open.len());
             self.open.truncate(PREFIX_LIMIT);
-            self.open.extend_from_slice(&part[..missing.min(part.len())]);
             self.open.shrink_to(PREFIX_LIMIT);
+            self.keep_prefix(part);
             self.skipped = Some(Skipped {
                 bytes: length as u64,
                 ends_in_return: last == b'\r',
@@ -120,6 +120,12 @@ impl LineReader {
             return;
         }
         self.open.extend_from_slice(part);
+    }
+
+    /// Keeps what of `part` still belongs to the prefix of a line that is skipped.
+    fn keep_prefix(&mut self, part: &[u8]) {
+        let missing = PREFIX_LIMIT - self.open.len();
+        self.open.extend_from_slice(&part[..missing.min(part.len())]);
     }
 
     /// Gives the open line and begins the next one.
@@ -130,11 +136,10 @@ impl LineReader {
                 bytes,
                 ends_in_return,
             }) => {
-                each(too_long(
-                    &self.open,
-                    bytes - u64::from(ends_in_return),
-                    self.first,
-                ));
+                let bytes = bytes - u64::from(ends_in_return);
+                // The prefix may reach up to the `\r` that does not count.
+                self.open.truncate(usize::try_from(bytes).unwrap_or(usize::MAX));
+                each(too_long(&self.open, bytes, self.first));
             }
         }
         self.open.clear();
@@ -149,7 +154,7 @@ fn whole_line(bytes: &[u8], limit: usize, first: bool) -> Line<'_> {
     if bytes.len() > limit {
         return too_long(bytes, bytes.len() as u64, first);
     }
-    Line::Text(String::from_utf8_lossy(without_mark(bytes, first)))
+    Line::Text(lossy(without_mark(bytes, first)))
 }
 
 fn too_long(bytes: &[u8], length: u64, first: bool) -> Line<'_> {
@@ -171,6 +176,11 @@ fn too_long(bytes: &[u8], length: u64, first: bool) -> Line<'_> {
         prefix: String::from_utf8_lossy(without_mark(kept, first)),
         bytes: length,
     }
+}
+
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    // Nearly every line is good text, and to find just that is several times as fast as to look for what is not.
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 fn without_mark(bytes: &[u8], first: bool) -> &[u8] {

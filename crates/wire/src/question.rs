@@ -103,12 +103,13 @@ impl<'a> Elicitation<'a> {
         let schema = value::member(params, "requestedSchema");
         let questions = schema.map(questions).unwrap_or_default();
         let url = text("url");
-        // Without a mode, what is there to be answered says it.
-        let mode = text("mode").or_else(|| match (schema, &url) {
-            (Some(_), _) => Some(Cow::Borrowed("form")),
-            (None, Some(_)) => Some(Cow::Borrowed("url")),
-            (None, None) => None,
-        });
+        // Without a mode, what there is to be answered says it.
+        let implied = if schema.is_some() {
+            Some("form")
+        } else {
+            url.is_some().then_some("url")
+        };
+        let mode = text("mode").or(implied.map(Cow::Borrowed));
         Some(Self {
             session_id: name("sessionId"),
             tool_call_id: name("toolCallId"),

@@ -248,6 +248,8 @@ pub struct UpdateFields<'a> {
     pub anchor: Option<&'a RawValue>,
     /// The helper's session, in the older updates that spell it so. (`subagentSessionId`)
     pub subagent_session_id: Option<Cow<'a, str>>,
+    /// What a person might want to say next. (`suggestions`)
+    pub suggestions: Option<&'a RawValue>,
     /// What the agent adds on its own account. (`_meta`)
     pub meta: Option<&'a RawValue>,
 }
@@ -304,6 +306,7 @@ impl<'a> UpdateFields<'a> {
             "cursorId" => self.cursor_id = cursor.name()?,
             "anchor" => self.anchor = cursor.some()?,
             "subagentSessionId" => self.subagent_session_id = cursor.name()?,
+            "suggestions" => self.suggestions = cursor.some()?,
             "_meta" => self.meta = cursor.some()?,
             _ => {
                 cursor.raw()?;

@@ -105,6 +105,17 @@ pub fn member<'a>(raw: &'a RawValue, name: &str) -> Option<&'a RawValue> {
         .map(|(_, value)| value)
 }
 
+/// Several members of an object in one walk; each as [`member`] gives it.
+pub fn pick<'a, const N: usize>(raw: &'a RawValue, names: [&str; N]) -> [Option<&'a RawValue>; N] {
+    let mut picked = [None; N];
+    for (key, value) in members(raw) {
+        if let Some(place) = names.iter().position(|name| key == *name) {
+            picked[place] = Some(value);
+        }
+    }
+    picked
+}
+
 /// The value at the end of a path of members.
 pub fn path<'a>(raw: &'a RawValue, names: &[&str]) -> Option<&'a RawValue> {
     names.iter().try_fold(raw, |value, name| member(value, name))
