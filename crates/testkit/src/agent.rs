@@ -5,11 +5,16 @@
 //! script: a [recording](crate::recording), byte for byte, and a [scenario](crate::scenario), which reacts to what
 //! the client does.
 
+mod host;
 mod replay;
+mod stage;
+mod steps;
+mod store;
+mod tasks;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -75,6 +80,7 @@ pub fn run(script: &Script, options: &Options, mut io: Io) -> Status {
             };
             replay::run(process, options.pace, io)
         }
+        Script::Scenario(scenario) => host::run(scenario, options, io),
     }
 }
 
@@ -129,7 +135,7 @@ const UNREAD_LINES: usize = 1024;
 impl Inbox {
     fn start(input: Box<dyn Read + Send>) -> Self {
         let (sender, lines) = sync_channel(UNREAD_LINES);
-        thread::spawn(move || read_lines(input, &sender));
+        thread::spawn(move || read_lines(input, |line| sender.send(line).is_ok()));
         Self { lines }
     }
 
@@ -138,13 +144,14 @@ impl Inbox {
     }
 }
 
-fn read_lines(input: Box<dyn Read + Send>, to: &SyncSender<Vec<u8>>) {
+/// Reads lines until the end, or until nobody takes them.
+fn read_lines(input: Box<dyn Read + Send>, mut take: impl FnMut(Vec<u8>) -> bool) {
     let mut reader = BufReader::new(input);
     loop {
         let mut line = Vec::new();
         match reader.read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
-            Ok(_) if to.send(line).is_err() => return,
+            Ok(_) if !take(line) => return,
             Ok(_) => {}
         }
     }

@@ -1,6 +1,8 @@
 //! The client's side: playing a recording against an agent, and talking to one in a test.
 
-use std::io::{Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+use serde_json::{Value, json};
 
 use crate::recording::{Process, What};
 
@@ -95,5 +97,108 @@ fn shorten(bytes: &[u8]) -> String {
         0 => "nothing".to_owned(),
         length if length > SHOWN => format!("`{shown}…` ({length} bytes)"),
         _ => format!("`{}`", shown.trim_end()),
+    }
+}
+
+/// A conversation with an agent over its two pipes, for tests: blocking, one frame at a time.
+pub struct Talk<R, W> {
+    output: BufReader<R>,
+    input: Option<W>,
+    next_id: u64,
+}
+
+impl<R: Read, W: Write> Talk<R, W> {
+    /// Takes the agent's output and input.
+    pub fn new(agent_output: R, agent_input: W) -> Self {
+        Self {
+            output: BufReader::new(agent_output),
+            input: Some(agent_input),
+            next_id: 0,
+        }
+    }
+
+    /// Sends a request and returns its id.
+    pub fn request(&mut self, method: &str, params: Value) -> io::Result<u64> {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+        Ok(id)
+    }
+
+    /// Sends a notification.
+    pub fn notify(&mut self, method: &str, params: Value) -> io::Result<()> {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
+    }
+
+    /// Answers a request of the agent.
+    pub fn answer(&mut self, request: &Value, result: Value) -> io::Result<()> {
+        self.send(&json!({"jsonrpc": "2.0", "id": request["id"], "result": result}))
+    }
+
+    /// Sends a frame as it stands.
+    pub fn send(&mut self, frame: &Value) -> io::Result<()> {
+        let closed = || io::Error::new(io::ErrorKind::BrokenPipe, "the agent's input was closed before");
+        let input = self.input.as_mut().ok_or_else(closed)?;
+        input.write_all(format!("{frame}\n").as_bytes())?;
+        input.flush()
+    }
+
+    /// The next line of the agent, line feed included; nothing at the end.
+    pub fn line(&mut self) -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        self.output.read_until(b'\n', &mut line)?;
+        Ok(line)
+    }
+
+    /// The next frame of the agent; nothing at the end. Lines that are no JSON are passed over.
+    pub fn frame(&mut self) -> io::Result<Option<Value>> {
+        loop {
+            let line = self.line()?;
+            if line.is_empty() {
+                return Ok(None);
+            }
+            if let Ok(frame) = serde_json::from_slice(&line) {
+                return Ok(Some(frame));
+            }
+        }
+    }
+
+    /// Reads until a frame fits, which is the last one returned. The end of the output is an error.
+    pub fn until(&mut self, mut fits: impl FnMut(&Value) -> bool) -> io::Result<Vec<Value>> {
+        let mut frames = Vec::new();
+        while let Some(frame) = self.frame()? {
+            let last = fits(&frame);
+            frames.push(frame);
+            if last {
+                return Ok(frames);
+            }
+        }
+        Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            format!("the agent ended after {} frames", frames.len()),
+        ))
+    }
+
+    /// Reads until the answer to a request, which is the last one returned.
+    pub fn until_answer(&mut self, id: u64) -> io::Result<Vec<Value>> {
+        self.until(|frame| frame["id"] == id && frame.get("method").is_none())
+    }
+
+    /// Sends a request and returns its answer; what came before it is passed over.
+    pub fn call(&mut self, method: &str, params: Value) -> io::Result<Value> {
+        let id = self.request(method, params)?;
+        Ok(self.until_answer(id)?.pop().unwrap_or_default())
+    }
+
+    /// Closes the agent's input.
+    pub fn close(&mut self) {
+        self.input = None;
+    }
+
+    /// All that the agent still writes.
+    pub fn rest(&mut self) -> io::Result<Vec<u8>> {
+        let mut rest = Vec::new();
+        self.output.read_to_end(&mut rest)?;
+        Ok(rest)
     }
 }

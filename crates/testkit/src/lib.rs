@@ -6,6 +6,7 @@ pub mod agent;
 pub mod client;
 pub mod command;
 pub mod recording;
+pub mod scenario;
 pub mod script;
 mod status;
 

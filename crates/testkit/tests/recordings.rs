@@ -14,7 +14,11 @@ fn replay(path: &PathBuf) -> usize {
     let recording = Recording::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     for (index, process) in recording.processes.iter().enumerate() {
         let at = format!("{} process {index}", path.display());
-        let mut agent = Agent::start(&["--process", &index.to_string(), path.to_str().unwrap()]);
+        let mut agent = Agent::start(&[
+            "--process",
+            &index.to_string(),
+            path.to_str().expect("fixtures have plain names"),
+        ]);
         let received =
             play(process, agent.output(), agent.input()).unwrap_or_else(|error| panic!("{at}: {error}"));
         assert!(received == process.agent_bytes(), "{at}: the bytes differ");
