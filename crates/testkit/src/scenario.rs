@@ -3,6 +3,7 @@
 //! A scenario is data, read whole and checked before the agent starts: an unknown word is an error with its line, so
 //! a test never passes because a step was misspelled and did nothing.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -57,6 +58,35 @@ pub struct Scenario {
     /// repeated.
     #[serde(rename = "turn")]
     pub turns: Vec<Turn>,
+}
+
+/// What the client's side does in a demonstration of a scenario.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Performance {
+    /// What it sends, each after the answer to the one before.
+    pub prompts: Vec<String>,
+    /// The choice it makes for a permission, by the id of the tool call.
+    pub answers: BTreeMap<String, String>,
+}
+
+impl Scenario {
+    /// What the client's side does in a demonstration, as the scenario says it.
+    pub fn performance(&self) -> Performance {
+        let mut performance = Performance::default();
+        for turn in &self.turns {
+            performance.prompts.extend(turn.prompt.clone());
+            for step in &turn.steps {
+                if let Step::Permission(permission) = step
+                    && let Some(answer) = &permission.answer
+                {
+                    performance
+                        .answers
+                        .insert(permission.tool.0.id.clone(), answer.clone());
+                }
+            }
+        }
+        performance
+    }
 }
 
 /// How an agent introduces itself.
@@ -130,6 +160,8 @@ pub struct SlowReader {
 pub struct Turn {
     /// A word of the prompt that chooses this turn.
     pub when: Option<String>,
+    /// What a demonstration sends to run this turn.
+    pub prompt: Option<String>,
     /// What happens.
     pub steps: Vec<Step>,
 }
@@ -292,6 +324,8 @@ pub struct Permission {
     /// The choices; without them allow once, allow always, reject.
     #[serde(default)]
     pub options: Vec<Choice>,
+    /// The choice that a demonstration makes.
+    pub answer: Option<String>,
     /// Steps if it is allowed.
     #[serde(default)]
     pub allow: Vec<Step>,

@@ -395,17 +395,17 @@ impl<'a> Player<'a> {
         self.stage.state().sessions.insert(id.clone(), child);
         let (title, description) = (self.fill(title), self.fill(description));
         self.update(json!({"sessionUpdate": "subagent_update", "sessionId": id, "title": title, "description": description,
-            "capabilities": {"cancel": {}}, "state": {"type": "running"}}))?;
+            "capabilities": {"cancel": {}}, "state": {"state": "running"}}))?;
         let mut cancels = self.cancels.clone();
         cancels.push(Arc::clone(&cancel));
         let mut player = Player::new(self.stage, id, &self.words[0].1, cancels);
         let end = player.play(steps);
         self.due.extend(player.due());
         let idle = match &end {
-            Ok(()) => json!({"type": "idle", "stopReason": "end_turn"}),
-            Err(Halt::Stopped(reason)) => json!({"type": "idle", "stopReason": reason}),
-            Err(Halt::Cancelled) => json!({"type": "idle", "stopReason": "cancelled"}),
-            Err(Halt::Failed(error)) => json!({"type": "idle", "error": error}),
+            Ok(()) => json!({"state": "idle", "stopReason": "end_turn"}),
+            Err(Halt::Stopped(reason)) => json!({"state": "idle", "stopReason": reason}),
+            Err(Halt::Cancelled) => json!({"state": "idle", "stopReason": "cancelled"}),
+            Err(Halt::Failed(error)) => json!({"state": "idle", "stopReason": "error", "error": error}),
             Err(Halt::Gone) => return Err(Halt::Gone),
         };
         self.stage.update(

@@ -9,7 +9,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tapline_testkit::Status;
+use tapline_testkit::client::Talk;
 
 /// A safety net only: no test waits for it unless it fails.
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -121,4 +123,128 @@ pub fn fixtures(folder: &str) -> Vec<PathBuf> {
     }
     files.sort();
     files
+}
+
+/// A client of a scripted agent that plays a scenario.
+pub struct Client {
+    pub agent: Agent,
+    pub talk: Talk<ChildStdout, ChildStdin>,
+}
+
+impl Client {
+    /// Starts an agent and introduces itself as a client that can do everything.
+    pub fn start(arguments: &[&str]) -> Self {
+        let mut client = Self::silent(arguments);
+        let capabilities = json!({"fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true,
+            "_meta": {"terminal_output": true}});
+        let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
+        let answer = client
+            .talk
+            .call("initialize", params)
+            .expect("the agent answers initialize");
+        assert_eq!(answer["result"]["protocolVersion"], 1, "{answer}");
+        client
+    }
+
+    /// Starts an agent and says nothing.
+    pub fn silent(arguments: &[&str]) -> Self {
+        let mut agent = Agent::start(arguments);
+        let talk = Talk::new(agent.output(), agent.input());
+        Self { agent, talk }
+    }
+
+    /// Starts an agent that plays a scenario given as text.
+    pub fn play(scenario: &str) -> Self {
+        let file = tempfile::Builder::new()
+            .suffix(".toml")
+            .tempfile()
+            .expect("a temporary file can be made");
+        std::fs::write(file.path(), scenario).expect("a temporary file can be written");
+        // The agent has read it once it has answered.
+        Self::start(&[file.path().to_str().expect("temporary files have plain names")])
+    }
+
+    pub fn call(&mut self, method: &str, params: Value) -> Value {
+        self.talk.call(method, params).expect("the agent answers")
+    }
+
+    pub fn new_session(&mut self) -> String {
+        let answer = self.call("session/new", json!({"cwd": "/project", "mcpServers": []}));
+        answer["result"]["sessionId"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no session: {answer}"))
+            .to_owned()
+    }
+
+    /// Sends a prompt and returns its id.
+    pub fn prompt(&mut self, session: &str, text: &str) -> u64 {
+        let prompt = json!([{"type": "text", "text": text}]);
+        let params = json!({"sessionId": session, "prompt": prompt});
+        self.talk
+            .request("session/prompt", params)
+            .expect("the agent listens")
+    }
+
+    /// Runs a whole turn that asks nothing, and returns its frames, the answer last.
+    pub fn turn(&mut self, session: &str, text: &str) -> Vec<Value> {
+        let id = self.prompt(session, text);
+        self.talk.until_answer(id).expect("the turn ends")
+    }
+
+    /// Reads on until a request with this method comes.
+    pub fn asked(&mut self, method: &str) -> Value {
+        let frames = self
+            .talk
+            .until(|frame| frame["method"] == method && !frame["id"].is_null());
+        frames
+            .expect("the agent asks")
+            .pop()
+            .expect("the last frame is the request")
+    }
+
+    pub fn cancel(&mut self, session: &str) {
+        self.talk
+            .notify("session/cancel", json!({"sessionId": session}))
+            .expect("the agent listens");
+    }
+
+    /// Closes the agent's input and waits for its end.
+    pub fn leave(mut self) -> (Status, String) {
+        self.talk.close();
+        self.agent.end()
+    }
+}
+
+/// The updates among some frames.
+pub fn updates(frames: &[Value]) -> Vec<&Value> {
+    frames
+        .iter()
+        .map(|frame| &frame["params"]["update"])
+        .filter(|update| !update.is_null())
+        .collect()
+}
+
+/// The kinds of the updates among some frames.
+pub fn kinds(frames: &[Value]) -> Vec<&str> {
+    updates(frames)
+        .iter()
+        .map(|update| update["sessionUpdate"].as_str().unwrap_or("?"))
+        .collect()
+}
+
+/// All text that the agent said in some frames.
+pub fn text(frames: &[Value]) -> String {
+    let said = updates(frames)
+        .into_iter()
+        .filter(|update| update["sessionUpdate"] == "agent_message_chunk");
+    said.map(|update| update["content"]["text"].as_str().unwrap_or_default())
+        .collect()
+}
+
+/// The stop reason in the last frame.
+pub fn stop(frames: &[Value]) -> &str {
+    frames
+        .last()
+        .and_then(|frame| frame["result"]["stopReason"].as_str())
+        .unwrap_or("none")
 }
