@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -25,19 +25,26 @@ pub struct Agent {
 
 impl Agent {
     pub fn start(arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_scripted-agent"))
+        let mut agent = Self::start_with_errors(arguments);
+        let mut stderr = agent.errors();
+        let errors = thread::spawn(move || {
+            let mut text = Vec::new();
+            stderr.read_to_end(&mut text).expect("standard error is readable");
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        agent.errors = Some(errors);
+        agent
+    }
+
+    /// Starts an agent whose standard error the test reads itself.
+    pub fn start_with_errors(arguments: &[&str]) -> Self {
+        let child = Command::new(env!("CARGO_BIN_EXE_scripted-agent"))
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the scripted agent starts");
-        let mut stderr = child.stderr.take().expect("it is piped");
-        let errors = thread::spawn(move || {
-            let mut text = Vec::new();
-            stderr.read_to_end(&mut text).expect("standard error is readable");
-            String::from_utf8_lossy(&text).into_owned()
-        });
         let (alive, ended) = channel::<()>();
         let pid = child.id();
         thread::spawn(move || {
@@ -47,7 +54,7 @@ impl Agent {
         });
         Self {
             child,
-            errors: Some(errors),
+            errors: None,
             _alive: alive,
         }
     }
@@ -58,6 +65,10 @@ impl Agent {
 
     pub fn output(&mut self) -> ChildStdout {
         self.child.stdout.take().expect("the output is taken once")
+    }
+
+    pub fn errors(&mut self) -> ChildStderr {
+        self.child.stderr.take().expect("standard error is taken once")
     }
 
     pub fn pid(&self) -> u32 {
