@@ -5,6 +5,7 @@
 pub mod agent;
 pub mod client;
 pub mod command;
+pub mod generate;
 pub mod recording;
 pub mod scenario;
 pub mod script;

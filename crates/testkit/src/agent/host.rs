@@ -18,7 +18,7 @@ use super::steps::Player;
 use super::store::Store;
 use super::{Io, Options, UNREAD_LINES, read_lines, tasks};
 use crate::Status;
-use crate::scenario::{Busy, Scenario, SlowReader, Step};
+use crate::scenario::{Busy, Scenario, SlowReader, Step, Turn};
 
 const RESOURCE_NOT_FOUND: i32 = -32002;
 const AUTH_REQUIRED: i32 = -32000;
@@ -383,9 +383,10 @@ impl Host {
 
     fn prompt(&self, id: Value, params: &Value) -> io::Result<()> {
         let session = session_id(params);
-        let mut state = self.stage.state();
+        let mut guard = self.stage.state();
+        let state = &mut *guard;
         let Some(opened) = state.sessions.get_mut(session) else {
-            drop(state);
+            drop(guard);
             let (code, message) = unknown_session(session);
             return self.stage.refuse(&id, code, &message);
         };
@@ -394,11 +395,18 @@ impl Host {
             .filter_map(|block| block["text"].as_str())
             .collect::<Vec<_>>()
             .join("\n");
-        let prompt = Prompt { id, text };
+        let steps = choose(&self.stage.scenario.turns, opened, &text);
+        state.arrived += 1;
+        let prompt = Prompt {
+            id,
+            number: state.arrived,
+            text,
+            steps,
+        };
         match self.stage.scenario.busy {
             Busy::Queue if !opened.running.is_empty() => opened.queue.push_back(prompt),
             Busy::Reject if !opened.running.is_empty() => {
-                drop(state);
+                drop(guard);
                 return self.stage.refuse(
                     &prompt.id,
                     INVALID_REQUEST,
@@ -408,7 +416,7 @@ impl Host {
             _ => {
                 let cancel: Cancel = Arc::new(AtomicBool::new(false));
                 opened.running.push(Arc::clone(&cancel));
-                drop(state);
+                drop(guard);
                 let (stage, session) = (Arc::clone(&self.stage), session.to_owned());
                 thread::spawn(move || run_turns(&stage, &session, prompt, cancel));
             }
@@ -433,9 +441,8 @@ fn run_turn(
     let said =
         json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": prompt.text}});
     stage.store.append(session, &said)?;
-    let steps = choose(stage, session, &prompt.text);
     let mut player = Player::new(stage, session, &prompt.text, vec![Arc::clone(cancel)]);
-    let end = player.play(&steps);
+    let end = player.play(&prompt.steps);
     let due = player.due();
     let answer = match end {
         Ok(()) => Ok("end_turn".to_owned()),
@@ -457,9 +464,13 @@ fn run_turn(
         vec![frame]
     };
     if stage.scenario.answers_reversed > 1 {
-        state.held.append(&mut answers);
+        state
+            .held
+            .extend(answers.drain(..).map(|answer| (prompt.number, answer)));
         if state.held.len() >= stage.scenario.answers_reversed {
-            answers = state.held.drain(..).rev().collect();
+            let mut held = std::mem::take(&mut state.held);
+            held.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+            answers.extend(held.into_iter().map(|(_, answer)| answer));
         }
     }
     answers.iter().try_for_each(|answer| stage.send(answer))?;
@@ -477,8 +488,7 @@ fn run_turn(
 }
 
 /// The steps that a prompt runs.
-fn choose(stage: &Stage, session: &str, prompt: &str) -> Vec<Step> {
-    let turns = &stage.scenario.turns;
+fn choose(turns: &[Turn], session: &mut Session, prompt: &str) -> Vec<Step> {
     let named = turns.iter().find(|turn| {
         turn.when
             .as_ref()
@@ -487,12 +497,8 @@ fn choose(stage: &Stage, session: &str, prompt: &str) -> Vec<Step> {
     if let Some(turn) = named {
         return turn.steps.clone();
     }
-    let mut state = stage.state();
-    let Some(opened) = state.sessions.get_mut(session) else {
-        return Vec::new();
-    };
-    let number = opened.prompts;
-    opened.prompts += 1;
+    let number = session.prompts;
+    session.prompts += 1;
     let unnamed: Vec<_> = turns.iter().filter(|turn| turn.when.is_none()).collect();
     unnamed
         .get(number)

@@ -16,7 +16,7 @@ use super::Pace;
 use super::store::Store;
 use super::tasks::Task;
 use crate::Status;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Step};
 
 pub(super) struct Stage {
     pub(super) scenario: Scenario,
@@ -46,7 +46,9 @@ pub(super) struct State {
     pub(super) sessions: BTreeMap<String, Session>,
     pub(super) tasks: BTreeMap<String, Task>,
     /// Answers to prompts that are held back.
-    pub(super) held: Vec<Value>,
+    pub(super) held: Vec<(u64, Value)>,
+    /// Prompts so far, in all sessions.
+    pub(super) arrived: u64,
     requests: u64,
     asked: Vec<Asked>,
 }
@@ -67,7 +69,11 @@ pub(super) struct Session {
 /// A prompt that waits for its turn.
 pub(super) struct Prompt {
     pub(super) id: Value,
+    /// Its place in the order of arrival.
+    pub(super) number: u64,
     pub(super) text: String,
+    /// What it runs.
+    pub(super) steps: Vec<Step>,
 }
 
 /// Whether a turn was cancelled.
