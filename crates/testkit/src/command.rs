@@ -5,20 +5,27 @@ use std::path::PathBuf;
 
 use crate::Status;
 use crate::agent::{self, Io, Options};
-use crate::script::Script;
+use crate::script::{Script, catalogue};
 
 /// The arguments, in one sentence each.
 pub const USAGE: &str = "\
 usage: scripted-agent [--pace real|none|N/s] [--process N] [--state DIR] [SCRIPT]
+       scripted-agent --list
 
 SCRIPT is a recording (.jsonl), a scenario (.toml) or builtin:NAME; without one it is builtin:demo.
   --pace     play with the script's own pauses, with none (the default) or at N frames a second
   --process  play this process of a recording that has several, from 0
   --state    keep sessions in this folder, so that the next process can load them
+  --list     name the scripts that come with the command
 ";
 
 /// Runs the command with these arguments (the program's name left out) on the standard streams of this process.
 pub fn run(arguments: impl IntoIterator<Item = String>) -> Status {
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    if arguments == ["--list"] {
+        print!("{}", list());
+        return Status::Code(0);
+    }
     match parse(arguments) {
         Ok((script, options)) => run_process(&script, &options),
         Err(sentence) => {
@@ -36,6 +43,19 @@ pub fn run_process(script: &Script, options: &Options) -> Status {
         errors: Box::new(io::stderr()),
     };
     agent::run(script, options, io)
+}
+
+/// The catalogue of scripts, one a line with what it is for.
+pub fn list() -> String {
+    let about = |text: &str| match Script::scenario("builtin", text) {
+        Ok(Script::Scenario(scenario)) => scenario.about,
+        Ok(Script::Recording(_)) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    let lines = catalogue()
+        .iter()
+        .map(|builtin| format!("builtin:{:<24} {}\n", builtin.name, about(builtin.text)));
+    lines.collect()
 }
 
 fn parse(arguments: impl IntoIterator<Item = String>) -> Result<(Script, Options), String> {

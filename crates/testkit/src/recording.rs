@@ -208,6 +208,11 @@ impl Process {
 impl What {
     /// Writes what the agent wrote in this step, byte for byte.
     pub fn write_agent_bytes(&self, to: &mut dyn Write) -> io::Result<()> {
+        self.each_write(|bytes| to.write_all(bytes))
+    }
+
+    /// Hands over what the agent wrote in this step, one repetition after the other.
+    pub fn each_write(&self, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let Self::Wrote {
             bytes,
             times,
@@ -218,10 +223,10 @@ impl What {
             return Ok(());
         };
         if !counted {
-            return (0..*times).try_for_each(|_| to.write_all(bytes));
+            return (0..*times).try_for_each(|_| write(bytes));
         }
         let template = String::from_utf8_lossy(bytes);
-        (0..*times).try_for_each(|i| to.write_all(template.replace("{{i}}", &i.to_string()).as_bytes()))
+        (0..*times).try_for_each(|i| write(template.replace("{{i}}", &i.to_string()).as_bytes()))
     }
 }
 

@@ -501,16 +501,31 @@ fn all_known(frames: &[Value]) {
     for frame in frames.iter().filter(|frame| frame["method"] == "session/update") {
         let notification: SessionNotification = serde_json::from_value(frame["params"].clone())
             .unwrap_or_else(|error| panic!("{frame} is no update of the protocol: {error}"));
-        let kind = frame["params"]["update"]["sessionUpdate"].as_str().unwrap();
-        let back = serde_json::to_value(&notification).unwrap();
+        let kind = frame["params"]["update"]["sessionUpdate"]
+            .as_str()
+            .expect("an update has a kind");
+        let back = serde_json::to_value(&notification).expect("it was read from JSON");
         assert_eq!(back["update"]["sessionUpdate"], kind);
         if let SessionUpdate::SubagentUpdate(update) = &notification.update {
             assert_eq!(
-                serde_json::to_value(update).unwrap()["state"],
+                serde_json::to_value(update).expect("it was read from JSON")["state"],
                 frame["params"]["update"]["state"]
             );
         }
     }
+}
+
+#[test]
+fn the_catalogue_is_listed() {
+    let mut client = Client::silent(&["--list"]);
+    let listed = String::from_utf8(client.talk.rest().unwrap()).unwrap();
+    assert_eq!(listed.lines().count(), catalogue().len());
+    assert!(
+        listed
+            .lines()
+            .all(|line| line.starts_with("builtin:") && line.ends_with('.')),
+        "{listed}"
+    );
 }
 
 #[test]

@@ -87,8 +87,7 @@ impl Player {
                         .map_err(|error| left(error.to_string()))?;
                 }
                 wrote @ What::Wrote { .. } => {
-                    self.pacer.wait(step.t_ms);
-                    self.write(wrote)
+                    self.write(wrote, step.t_ms)
                         .map_err(|error| left(format!("writing to it failed: {error}")))?;
                 }
             }
@@ -167,7 +166,7 @@ impl Player {
         false
     }
 
-    fn write(&mut self, wrote: &What) -> io::Result<()> {
+    fn write(&mut self, wrote: &What, t_ms: Option<u64>) -> io::Result<()> {
         if let What::Wrote {
             bytes,
             answers: Some(recorded),
@@ -176,9 +175,14 @@ impl Player {
             && let Some(live) = self.ids.get(recorded)
             && live != recorded
         {
+            self.pacer.wait(t_ms);
             self.output.write_all(&with_id(bytes, live))?;
         } else {
-            wrote.write_agent_bytes(&mut self.output)?;
+            let (pacer, output) = (&mut self.pacer, &mut self.output);
+            wrote.each_write(|bytes| {
+                pacer.wait(t_ms);
+                output.write_all(bytes)
+            })?;
         }
         self.output.flush()
     }
