@@ -487,6 +487,28 @@ mod tests {
     }
 
     #[test]
+    fn a_repetition_counts_in_its_strings() {
+        let text = concat!(
+            r#"{"dir":"in","repeat":{"n":3,"msg":{"method":"m","params":{"text":"{{i}}, {{i}}"}}}}"#,
+            "\n",
+            r#"{"dir":"in","repeat":{"n":2,"raw_base64":"/3t7aX19"}}"#,
+            "\n",
+            r#"{"dir":"in","raw":"no JSON {{i}}"}"#,
+            "\n",
+        );
+        let expected = [
+            &b"{\"method\":\"m\",\"params\":{\"text\":\"0, 0\"}}\n"[..],
+            b"{\"method\":\"m\",\"params\":{\"text\":\"1, 1\"}}\n",
+            b"{\"method\":\"m\",\"params\":{\"text\":\"2, 2\"}}\n",
+            b"\xff{{i}}\xff{{i}}no JSON {{i}}\n",
+        ];
+        assert_eq!(
+            Recording::parse(text).unwrap().processes[0].agent_bytes(),
+            expected.concat()
+        );
+    }
+
+    #[test]
     fn named_connections_are_kept_apart() {
         let text = concat!(
             r#"{"direction":"out","process":"a","message":{"id":0,"method":"initialize"}}"#,

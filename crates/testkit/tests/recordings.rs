@@ -5,8 +5,11 @@ mod common;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use common::{Agent, Client, fixtures};
-use serde_json::json;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tapline_testkit::Status;
 use tapline_testkit::client::play;
 use tapline_testkit::recording::Recording;
@@ -46,6 +49,75 @@ fn every_recording_is_replayed_byte_for_byte() {
     for file in &files {
         replay(file);
     }
+}
+
+/// What a recording says the agent wrote, read without the code under test: frames by their meaning, the rest by bytes.
+#[test]
+fn the_recorded_bytes_are_what_the_file_says() {
+    let mut frames = 0;
+    for file in fixtures("cases").into_iter().chain(fixtures("recordings")) {
+        let recording = Recording::open(&file).unwrap();
+        let all: Vec<u8> = recording
+            .processes
+            .iter()
+            .flat_map(|process| process.agent_bytes())
+            .collect();
+        let mut rest = &all[..];
+        let mut take_frame = |rest: &mut &[u8], expected: &Value| {
+            let end = rest
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .expect("a frame ends with a line feed");
+            let (frame, after) = rest.split_at(end + 1);
+            assert_eq!(
+                serde_json::from_slice::<Value>(frame).unwrap(),
+                *expected,
+                "{}",
+                file.display()
+            );
+            let blanks = frame.len()
+                - serde_json::from_slice::<Box<RawValue>>(frame)
+                    .unwrap()
+                    .get()
+                    .len();
+            assert_eq!(blanks, 1, "only the line feed stands beside the frame");
+            *rest = after;
+            frames += 1;
+        };
+        for line in std::fs::read_to_string(&file).unwrap().lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            if line["dir"] != "in" {
+                continue;
+            }
+            let (times, said) = match line.get("repeat") {
+                Some(repeat) => (repeat["n"].as_u64().unwrap(), repeat),
+                None => (1, &line),
+            };
+            for i in 0..times {
+                if let Some(coded) = said["raw_base64"].as_str() {
+                    let bytes = STANDARD.decode(coded).unwrap();
+                    rest = rest
+                        .strip_prefix(&bytes[..])
+                        .expect("raw bytes stand as they are");
+                } else if let Some(frame) = said.get("msg") {
+                    let counted = frame.to_string().replace("{{i}}", &i.to_string());
+                    let expected = if times > 1 {
+                        serde_json::from_str(&counted).unwrap()
+                    } else {
+                        frame.clone()
+                    };
+                    take_frame(&mut rest, &expected);
+                }
+            }
+        }
+        assert!(
+            rest.is_empty(),
+            "{}: {} bytes too many",
+            file.display(),
+            rest.len()
+        );
+    }
+    assert!(frames > 12_000, "only {frames} frames were compared");
 }
 
 fn case(name: &str) -> String {

@@ -17,8 +17,11 @@ fn builtin(name: &str) -> (Client, String) {
 
 /// A request whose answer comes after everything that the agent has to say to the ones before it.
 fn fence(client: &mut Client) -> Vec<Value> {
-    let id = client.talk.request("fence", json!({})).unwrap();
-    client.talk.until_answer(id).unwrap()
+    let id = client
+        .talk
+        .request("fence", json!({}))
+        .expect("the agent listens");
+    client.talk.until_answer(id).expect("the agent answers")
 }
 
 #[test]
