@@ -1,1 +1,21 @@
-//! tapline-recorder
+//! The path of a frame as one thing: inputs in, changes out.
+//!
+//! Whatever the way in (a wrapped pipe, a hosted agent, an imported file, a tape that is read again), an input takes the
+//! same path through a [`Recorder`]: it is masked, read as a frame, translated to events, and assembled to changes of
+//! rows, which a [`Store`] takes. A [`Recording`] reads files of recorded traffic into a recorder.
+//!
+//! # Invariants
+//!
+//! - *one-path*: same inputs, same rows, whoever holds them.
+//! - *accounted*: every input ends as a row change, a state change or a drop with a named reason; a [`Watch`] is told
+//!   which, and [`Recorder::unaccounted`] counts what ended as nothing (it stays 0).
+#![forbid(unsafe_code)]
+
+mod memory;
+mod reading;
+mod recorder;
+
+pub use memory::Memory;
+pub use reading::{BadLine, Header, LINE_LIMIT, Recording};
+pub use recorder::{Opened, Recorder, Seen, Silent, Store, Watch};
+pub use tapline_translate::{Direction, SessionRef, Stamp};

@@ -1,1 +1,32 @@
-//! tapline-translate
+//! Frames in, events out: what the traffic of an ACP connection means.
+//!
+//! A [`Translator`] reads one connection, both directions: what the client sends opens, stops and answers; what the
+//! agent sends says, runs, asks and ends. It matches answers to calls, routes frames to sessions, tells history from
+//! live traffic, and puts every frame into the small vocabulary of [`tapline_timeline::Event`]. It knows no journal and no rows,
+//! and decides nothing about lifecycle: that is the assembler's.
+//!
+//! What one vendor's agent says beyond the protocol is read by its [`Dialect`], one file or folder each under
+//! `dialects/`; the rest of this crate names no vendor.
+//!
+//! # Invariants
+//!
+//! - *accounted*: every frame ends as an event, a state change or a drop with a named reason.
+//! - *replay-silent*: between a load and its answer everything unmarked is history, and so is everything marked, at any
+//!   time: only its context usage is taken.
+//! - *bounded*: calls that wait for an answer, frames held for an unknown session and last words have limits ([`limits`]).
+//! - *untrusted*: no frame, however broken, is an error.
+#![forbid(unsafe_code)]
+
+mod calls;
+mod connection;
+mod dialect;
+pub mod dialects;
+mod errors;
+pub mod limits;
+mod parts;
+mod requests;
+mod update;
+
+pub use connection::{Direction, Input, Opening, Out, SessionRef, Stamp, Translator, Way};
+pub use dialect::{AnswerReading, Around, Child, Chunk, Dialect, Facts, Marks, VendorRequest};
+pub use errors::words as error_words;

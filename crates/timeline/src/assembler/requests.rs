@@ -1,0 +1,252 @@
+//! What the agent asks a person: permissions, questions, plans. Asked once, answered once.
+//!
+//! A request is found by its own id, never by kind or order. Ids restart with each connection and may be used again
+//! once answered, so a row's id holds the connection, and the next row under the same id its number.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::tools::{authorization_of, bound_items};
+use super::turns::{Opens, Place};
+use super::{Assembler, Cx, bound, clip, revise};
+use crate::content::ToolItem;
+use crate::event::RequestNews;
+use crate::id::{Key, RowId};
+use crate::json::Json;
+use crate::limits;
+use crate::row::{Answer, Body, Location, Request, Row};
+use crate::word::*;
+
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    /// Those that wait, by the agent's id.
+    open: IndexMap<Box<str>, OpenRequest>,
+    /// What was asked about tools that nobody has announced, by call.
+    asked: IndexMap<Box<str>, Asked>,
+}
+
+#[derive(Debug)]
+struct OpenRequest {
+    row: Arc<Row>,
+    call: Option<Box<str>>,
+    /// Serial of its turn.
+    turn: u64,
+}
+
+/// What a permission showed of a tool that nobody has announced.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub request: RowId,
+    pub title: Option<String>,
+    pub kind: Option<String>,
+    pub input: Option<Json>,
+    pub content: Vec<ToolItem>,
+    pub locations: Vec<Location>,
+    pub outcome: Option<Outcome>,
+}
+
+impl Requests {
+    pub(super) fn take_asked(&mut self, call: &str) -> Option<Asked> {
+        self.asked.shift_remove(call)
+    }
+}
+
+impl Assembler {
+    pub(super) fn request(&mut self, cx: &mut Cx<'_>, news: RequestNews<'_>) {
+        if self.requests.open.contains_key(news.key) {
+            cx.drop("request-duplicate");
+            return;
+        }
+        let tool = news.call.and_then(|call| self.find_tool(cx, call));
+        let (turn, serial) = match &tool {
+            // A request about a tool belongs where the tool is.
+            Some(tool) => (tool.turn.clone(), self.serial_of(tool.turn.as_ref())),
+            None => {
+                let place = self.place(cx, news.turn, Opens::Queued);
+                let serial = match place {
+                    Place::Open(index) => self.turns[index].serial,
+                    Place::Ended(index) => self.ended[index].serial,
+                    Place::Nowhere => 0,
+                };
+                (self.turn_id(place), serial)
+            }
+        };
+        if let Some(index) = self.open_at(serial) {
+            self.turns[index].seen = true;
+            self.end_current(cx, index);
+        }
+        let label = |text: &str| clip(text, limits::LABEL_BYTES).to_owned();
+        let title = news.title.as_deref().map(label);
+        let mut content = news.content;
+        content.truncate(limits::ITEMS);
+        if let (None, Some(call)) = (&tool, news.call) {
+            if self.requests.asked.len() >= limits::UNANNOUNCED {
+                self.requests.asked.shift_remove_index(0);
+            }
+            let asked = Asked {
+                request: self.fresh(cx, &request_key(cx, news.key)),
+                title: title.clone(),
+                kind: news.tool_kind.as_deref().map(label),
+                input: news.input.clone(),
+                content: content.clone(),
+                locations: news.locations,
+                outcome: None,
+            };
+            self.requests.asked.insert(call.into(), asked);
+        }
+        let request = Request {
+            ask: news.ask,
+            title,
+            text: news.text.map(|t| clip(&t, limits::VALUE_BYTES).to_owned()),
+            tool: tool.map(|t| t.id.clone()),
+            input: news.input,
+            content,
+            options: news.options,
+            questions: news.questions,
+            state: RequestState::Pending,
+            outcome: None,
+            answer: None,
+        };
+        let id = self.fresh(cx, &request_key(cx, news.key));
+        self.seq += 1;
+        let mut row = Row {
+            id,
+            seq: self.seq,
+            session: self.session.id.clone(),
+            turn,
+            parent: None,
+            producer: news.producer,
+            at: cx.at,
+            ended_at: None,
+            revision: 1,
+            cursor: None,
+            frames: [cx.frame, cx.frame],
+            truncated: Vec::new(),
+            extra: IndexMap::new(),
+            body: Body::Request(Box::new(request)),
+        };
+        bound_request(cx, &mut row);
+        let row = Arc::new(row);
+        cx.host.change(crate::change::Change::Put(&row));
+        let open = OpenRequest {
+            row,
+            call: news.call.map(Into::into),
+            turn: serial,
+        };
+        self.requests.open.insert(news.key.into(), open);
+        if self.requests.open.len() > limits::OPEN_REQUESTS
+            && let Some((_, oldest)) = self.requests.open.shift_remove_index(0)
+        {
+            self.counters.requests_let_go += 1;
+            self.settle_request(cx, oldest, Outcome::Cancelled, None);
+        }
+    }
+
+    pub(super) fn settled(&mut self, cx: &mut Cx<'_>, key: &str, outcome: Outcome, answer: Option<Answer>) {
+        match self.requests.open.shift_remove(key) {
+            Some(open) => self.settle_request(cx, open, outcome, answer),
+            None if self.newest(cx, &request_key(cx, key)).is_some() => cx.drop("request-settled"),
+            None => cx.drop("request-unknown"),
+        }
+    }
+
+    fn settle_request(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mut open: OpenRequest,
+        outcome: Outcome,
+        answer: Option<Answer>,
+    ) {
+        let at = cx.at;
+        revise(cx, &mut open.row, |row| {
+            row.ended_at = at;
+            if let Body::Request(request) = &mut row.body {
+                request.state = RequestState::Settled;
+                request.outcome = Some(outcome);
+                request.answer = answer;
+            }
+        });
+        let Body::Request(request) = &open.row.body else {
+            return;
+        };
+        let Some(call) = open.call.filter(|_| request.ask == Ask::Permission) else {
+            return;
+        };
+        match self
+            .requests
+            .asked
+            .get_mut(&call)
+            .filter(|asked| asked.request == open.row.id)
+        {
+            Some(asked) => asked.outcome = Some(outcome),
+            None => self.authorize(cx, &call, authorization_of(outcome)),
+        }
+    }
+
+    /// The tool that a request was about has its row now.
+    pub(super) fn tie_request(&mut self, cx: &mut Cx<'_>, request: &RowId, tool: &RowId) {
+        let open = self
+            .requests
+            .open
+            .values_mut()
+            .find(|open| open.row.id == *request);
+        let tie = |row: &mut Row| {
+            if let Body::Request(request) = &mut row.body {
+                request.tool = Some(tool.clone());
+            }
+        };
+        match open {
+            Some(open) => revise(cx, &mut open.row, tie),
+            None => {
+                if let Some(mut row) = cx.host.row(request) {
+                    revise(cx, &mut row, tie);
+                }
+            }
+        }
+    }
+
+    /// Nobody needs to decide any more what the turn asked.
+    pub(super) fn cancel_requests(&mut self, cx: &mut Cx<'_>, serial: u64) {
+        while let Some(at) = self.requests.open.values().position(|open| open.turn == serial) {
+            if let Some((_, open)) = self.requests.open.shift_remove_index(at) {
+                self.settle_request(cx, open, Outcome::Cancelled, None);
+            }
+        }
+    }
+
+    pub(super) fn cancel_all_requests(&mut self, cx: &mut Cx<'_>) {
+        while let Some((_, open)) = self.requests.open.shift_remove_index(0) {
+            self.settle_request(cx, open, Outcome::Cancelled, None);
+        }
+        self.requests.asked.clear();
+    }
+}
+
+fn request_key(cx: &Cx<'_>, key: &str) -> Key {
+    Key::new("q").part(cx.connection).part(key)
+}
+
+fn bound_request(cx: &mut Cx<'_>, row: &mut Row) {
+    let Body::Request(request) = &mut row.body else {
+        return;
+    };
+    let mut content = std::mem::take(&mut request.content);
+    let too_long = request
+        .input
+        .as_ref()
+        .is_some_and(|i| i.as_str().len() > limits::VALUE_BYTES);
+    let input = if too_long { request.input.take() } else { None };
+    bound_items(cx, row, &mut content);
+    let input = input.map(|input| {
+        let mut text = input.as_str().to_owned();
+        bound(cx, row, "input", &mut text, limits::VALUE_BYTES);
+        Json::string(&text)
+    });
+    if let Body::Request(request) = &mut row.body {
+        request.content = content;
+        if input.is_some() {
+            request.input = input;
+        }
+    }
+}

@@ -1,0 +1,765 @@
+//! Tool calls: one row each, upserted from announcement, update or both, in any order.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::requests::Asked;
+use super::turns::{Opens, Place};
+use super::{Assembler, Cx, bound, clip, revise};
+use crate::change::{Append, Change, Grows};
+use crate::content::{Diff, Terminal, ToolItem};
+use crate::event::{Printed, TerminalNews, ToolNews, ToolStatus};
+use crate::id::{Key, RowId};
+use crate::limits;
+use crate::readable::{ReadableStream, readable};
+use crate::row::{Body, Row, Tool};
+use crate::word::*;
+
+/// The tools that news may come of.
+#[derive(Debug, Default)]
+pub(super) struct Tools {
+    /// By the agent's id of the call, the newest call under each.
+    known: IndexMap<Box<str>, Known>,
+    /// Bytes of the rows at hand.
+    cached: usize,
+    terminals: IndexMap<Box<str>, TerminalState>,
+}
+
+#[derive(Debug)]
+struct Known {
+    id: RowId,
+    /// The row, while it is at hand.
+    row: Option<Arc<Row>>,
+    bytes: usize,
+    open: bool,
+    /// Serial of its turn.
+    turn: u64,
+}
+
+#[derive(Debug, Default)]
+struct TerminalState {
+    shown: Terminal,
+    stream: ReadableStream,
+    /// The calls that show it.
+    calls: Vec<Box<str>>,
+}
+
+impl Tools {
+    pub(super) fn forget_terminals(&mut self) {
+        self.terminals.clear();
+    }
+}
+
+/// Roughly what a tool row takes in memory.
+fn weight(row: &Row) -> usize {
+    let Body::Tool(tool) = &row.body else { return 256 };
+    let items: usize = tool
+        .content
+        .iter()
+        .map(|item| match item {
+            ToolItem::Text { text } => text.len(),
+            ToolItem::Diff(diff) => diff.patch.len(),
+            ToolItem::Terminal(terminal) => terminal.output.len(),
+            ToolItem::File(media) => media.text.as_ref().map_or(0, String::len),
+            _ => 128,
+        })
+        .sum();
+    512 + items
+        + tool.input.as_ref().map_or(0, |i| i.as_str().len())
+        + tool.output.as_ref().map_or(0, String::len)
+}
+
+impl Assembler {
+    pub(super) fn tool(&mut self, cx: &mut Cx<'_>, news: ToolNews<'_>) {
+        if let Some(row) = self.find_tool(cx, news.call) {
+            if !self.starts_anew(cx, &news, &row) {
+                return self.revise_tool(cx, row, news);
+            }
+        } else if news.late {
+            cx.drop("late-output-of-an-unknown-tool");
+            return;
+        }
+        self.new_tool(cx, news);
+    }
+
+    /// Only an announcement, for a tool that has ended in an earlier turn, starts a new tool under the same id.
+    fn starts_anew(&mut self, cx: &mut Cx<'_>, news: &ToolNews<'_>, row: &Row) -> bool {
+        let Body::Tool(tool) = &row.body else { return false };
+        if !news.announced || tool.state.is_open() {
+            return false;
+        }
+        match self.place(cx, news.turn, Opens::Nothing) {
+            place @ Place::Open(_) => self.turn_id(place) != row.turn,
+            Place::Ended(_) => false,
+            // A queued prompt whose turn this would open.
+            Place::Nowhere => news.turn.is_none() && self.prompts.iter().any(|p| !p.over),
+        }
+    }
+
+    /// The row of a call, if there is one.
+    pub(super) fn find_tool(&mut self, cx: &Cx<'_>, call: &str) -> Option<Arc<Row>> {
+        if let Some(known) = self.tools.known.get(call) {
+            return known.row.clone().or_else(|| cx.host.row(&known.id));
+        }
+        let (row, _) = self.newest(cx, &Key::new("c").part(call))?;
+        matches!(row.body, Body::Tool(_)).then_some(row)
+    }
+
+    fn new_tool(&mut self, cx: &mut Cx<'_>, mut news: ToolNews<'_>) {
+        let parent = news.parent.and_then(|call| self.find_tool(cx, call));
+        let opens = if parent.is_some() {
+            Opens::Queued
+        } else {
+            Opens::Any
+        };
+        let place = self.place(cx, news.turn, opens);
+        let serial = match place {
+            Place::Open(index) => {
+                self.turns[index].seen = true;
+                self.end_current(cx, index);
+                self.turns[index].serial
+            }
+            Place::Ended(index) => self.ended[index].serial,
+            Place::Nowhere => 0,
+        };
+        let turn = self
+            .turn_id(place)
+            .or_else(|| parent.as_ref().and_then(|p| p.turn.clone()));
+        let asked = self.requests.take_asked(news.call);
+        let mut tool = Tool {
+            call: clip(news.call, limits::LABEL_BYTES).to_owned(),
+            name: None,
+            title: None,
+            tool_kind: None,
+            state: if news.announced {
+                ToolState::Pending
+            } else {
+                ToolState::Running
+            },
+            authorization: Authorization::NotAsked,
+            input: None,
+            content: Vec::new(),
+            output: None,
+            exit_code: None,
+            result: None,
+            locations: Vec::new(),
+        };
+        let request = asked.map(|asked| take_over(&mut tool, asked));
+        let key = Key::new("c").part(news.call);
+        let id = self.fresh(cx, &key);
+        self.seq += 1;
+        let mut row = Row {
+            id: id.clone(),
+            seq: self.seq,
+            session: self.session.id.clone(),
+            turn,
+            parent: parent.map(|p| p.id.clone()),
+            producer: news.producer.take(),
+            at: cx.at,
+            ended_at: None,
+            revision: 1,
+            cursor: None,
+            frames: [cx.frame, cx.frame],
+            truncated: Vec::new(),
+            extra: std::mem::take(&mut news.extra),
+            body: Body::Tool(Box::new(tool)),
+        };
+        self.apply_news(cx, &mut row, news);
+        let row = Arc::new(row);
+        cx.host.change(Change::Put(&row));
+        if let Some(request) = request {
+            self.tie_request(cx, &request, &id);
+        }
+        self.keep_tool(cx, row, serial);
+    }
+
+    fn revise_tool(&mut self, cx: &mut Cx<'_>, row: Arc<Row>, mut news: ToolNews<'_>) {
+        let parent = match (&row.parent, news.parent) {
+            (None, Some(call)) => self.find_tool(cx, call).map(|p| p.id.clone()),
+            _ => None,
+        };
+        let serial = self
+            .tools
+            .known
+            .get(news.call)
+            .map_or_else(|| self.serial_of(row.turn.as_ref()), |k| k.turn);
+        if let Some(index) = self.open_at(serial) {
+            self.turns[index].seen = true;
+        }
+        let mut changed = Row::clone(&row);
+        for (key, value) in std::mem::take(&mut news.extra) {
+            changed.extra.insert(key, value);
+        }
+        if parent.is_some() {
+            changed.parent = parent;
+        }
+        self.apply_news(cx, &mut changed, news);
+        if changed == *row {
+            cx.host.state("tool-unchanged");
+            return self.keep_tool(cx, row, serial);
+        }
+        drop(row);
+        changed.revision += 1;
+        changed.frames[1] = changed.frames[1].max(cx.frame);
+        let row = Arc::new(changed);
+        cx.host.change(Change::Put(&row));
+        self.keep_tool(cx, row, serial);
+    }
+
+    /// Serial of the turn with this row id, if it is remembered.
+    pub(super) fn serial_of(&self, turn: Option<&RowId>) -> u64 {
+        let Some(id) = turn else { return 0 };
+        let open = self.turns.iter().find(|t| t.row.id == *id).map(|t| t.serial);
+        open.or_else(|| self.ended.iter().find(|t| t.row.id == *id).map(|t| t.serial))
+            .unwrap_or(0)
+    }
+
+    /// Merges news into a tool's row: the second table of the module's head.
+    fn apply_news(&mut self, cx: &mut Cx<'_>, row: &mut Row, news: ToolNews<'_>) {
+        for (member, bytes) in &news.cut {
+            row.cut(member, *bytes);
+        }
+        let Body::Tool(tool) = &mut row.body else { return };
+        let mut tool = std::mem::replace(tool, Box::new(blank_tool()));
+        let settled = tool.state.is_final();
+        let label = |text: &str| clip(text, limits::LABEL_BYTES).to_owned();
+        if tool.name.is_none() {
+            tool.name = news.name.as_deref().map(label);
+        }
+        if let Some(title) = news.title {
+            tool.title = Some(label(&title));
+        }
+        if let Some(kind) = news.kind {
+            tool.tool_kind = Some(label(&kind));
+        }
+        if let Some(input) = news.input
+            && (!settled || tool.input.is_none())
+        {
+            tool.input = Some(input);
+        }
+        if let Some(content) = news.content
+            && (!settled || tool.content.is_empty())
+        {
+            self.replace_content(row, &mut tool, content);
+        }
+        if let Some(output) = news.output
+            && (!settled || tool.output.is_none())
+        {
+            tool.output = Some(output.into_owned());
+        }
+        if let Some(result) = news.result
+            && (!settled || tool.result.is_none())
+        {
+            tool.result = Some(result);
+        }
+        tool.exit_code = match settled {
+            true => tool.exit_code.or(news.exit_code),
+            false => news.exit_code.or(tool.exit_code),
+        };
+        if let Some(locations) = news.locations
+            && (!settled || tool.locations.is_empty())
+        {
+            tool.locations = locations;
+            tool.locations.truncate(limits::ITEMS);
+        }
+        bound_tool(cx, row, &mut tool);
+        leave_out_repeated_output(&mut tool);
+        let state = state_after(
+            tool.state,
+            news.status,
+            news.announced && row.revision > 1,
+            tool.authorization,
+        );
+        if state != tool.state {
+            tool.state = state;
+            row.ended_at = if state.is_open() { None } else { cx.at };
+        }
+        settle_effects(&mut tool);
+        row.body = Body::Tool(tool);
+    }
+
+    /// New content replaces the old, but a diff is never taken from the record, nor what a terminal printed.
+    fn replace_content(&mut self, row: &mut Row, tool: &mut Tool, mut content: Vec<ToolItem>) {
+        if content.len() > limits::ITEMS {
+            row.cut("content", content.len() as u64);
+            content.truncate(limits::ITEMS);
+        }
+        let old = std::mem::take(&mut tool.content);
+        for item in &mut content {
+            if let ToolItem::Terminal(terminal) = item {
+                self.fill_terminal(&tool.call, terminal, &old);
+            }
+        }
+        let has_diff = content.iter().any(|i| matches!(i, ToolItem::Diff(_)));
+        let has_terminal = content.iter().any(|i| matches!(i, ToolItem::Terminal(_)));
+        for item in old {
+            match &item {
+                ToolItem::Diff(_) if !has_diff => content.push(item),
+                ToolItem::Terminal(t) if !has_terminal && !t.output.is_empty() => content.push(item),
+                _ => {}
+            }
+        }
+        tool.content = content;
+    }
+
+    fn fill_terminal(&mut self, call: &str, terminal: &mut Terminal, old: &[ToolItem]) {
+        let Some(id) = terminal.terminal.clone() else {
+            return;
+        };
+        if self.tools.terminals.len() >= limits::TERMINALS && !self.tools.terminals.contains_key(id.as_str())
+        {
+            self.tools.terminals.shift_remove_index(0);
+        }
+        let state = self.tools.terminals.entry(id.as_str().into()).or_default();
+        if !state.calls.iter().any(|c| &**c == call) && state.calls.len() < limits::ITEMS {
+            state.calls.push(call.into());
+        }
+        let before = old.iter().find_map(|item| match item {
+            ToolItem::Terminal(t) if t.terminal.as_deref() == Some(&id) => Some(t),
+            _ => None,
+        });
+        if state.shown.output.is_empty()
+            && let Some(before) = before
+        {
+            state.shown.output.clone_from(&before.output);
+        }
+        terminal.output.clone_from(&state.shown.output);
+        terminal.exit_code = terminal
+            .exit_code
+            .or(state.shown.exit_code)
+            .or(before.and_then(|b| b.exit_code));
+        if terminal.signal.is_none() {
+            terminal.signal = state
+                .shown
+                .signal
+                .clone()
+                .or_else(|| before.and_then(|b| b.signal.clone()));
+        }
+    }
+
+    pub(super) fn terminal(&mut self, cx: &mut Cx<'_>, news: TerminalNews<'_>) {
+        if self.tools.terminals.len() >= limits::TERMINALS
+            && !self.tools.terminals.contains_key(news.terminal)
+        {
+            self.tools.terminals.shift_remove_index(0);
+        }
+        let state = self.tools.terminals.entry(news.terminal.into()).or_default();
+        let mut grown = None;
+        match news.output {
+            Printed::Nothing => {}
+            Printed::Whole(text) => {
+                let text = readable(text);
+                let kept = clip(&text, limits::VALUE_BYTES);
+                if kept != state.shown.output {
+                    state.shown.output = kept.to_owned();
+                    grown = Some(None);
+                }
+            }
+            Printed::More(text) => {
+                let text = state.stream.push(text);
+                let room = limits::VALUE_BYTES.saturating_sub(state.shown.output.len());
+                let kept = clip(&text, room);
+                if !kept.is_empty() {
+                    let offset = state.shown.output.len();
+                    state.shown.output.push_str(kept);
+                    grown = Some(Some((offset, kept.to_owned())));
+                }
+            }
+        }
+        let ended = news.exit_code.is_some() || news.signal.is_some();
+        if ended {
+            state.shown.exit_code = news.exit_code;
+            state.shown.signal = news.signal.map(|s| clip(&s, limits::LABEL_BYTES).to_owned());
+            let rest = state.stream.finish();
+            let room = limits::VALUE_BYTES.saturating_sub(state.shown.output.len());
+            state.shown.output.push_str(clip(&rest, room));
+        }
+        let (calls, shown) = (state.calls.clone(), state.shown.clone());
+        if calls.is_empty() || (grown.is_none() && !ended) {
+            cx.host.state("terminal-noted");
+            return;
+        }
+        for call in calls {
+            match &grown {
+                Some(Some((offset, text))) if !ended => {
+                    self.append_terminal(cx, &call, news.terminal, *offset, text)
+                }
+                _ => self.show_terminal(cx, &call, &shown),
+            }
+        }
+    }
+
+    fn show_terminal(&mut self, cx: &mut Cx<'_>, call: &str, shown: &Terminal) {
+        let Some(mut row) = self.find_tool(cx, call) else {
+            return;
+        };
+        let serial = self.tools.known.get(call).map_or(0, |k| k.turn);
+        self.tools.cached -= self
+            .tools
+            .known
+            .get_mut(call)
+            .and_then(|k| k.row.take().map(|_| k.bytes))
+            .unwrap_or(0);
+        revise(cx, &mut row, |row| {
+            let Body::Tool(tool) = &mut row.body else { return };
+            for item in &mut tool.content {
+                if let ToolItem::Terminal(terminal) = item
+                    && terminal.terminal == shown.terminal.clone().or_else(|| terminal.terminal.clone())
+                {
+                    terminal.output.clone_from(&shown.output);
+                    terminal.exit_code = shown.exit_code.or(terminal.exit_code);
+                    terminal.signal = shown.signal.clone().or_else(|| terminal.signal.take());
+                }
+            }
+            if tool.exit_code.is_none() {
+                tool.exit_code = shown.exit_code;
+            }
+        });
+        self.keep_tool(cx, row, serial);
+    }
+
+    fn append_terminal(&mut self, cx: &mut Cx<'_>, call: &str, terminal: &str, offset: usize, text: &str) {
+        let Some(mut row) = self.find_tool(cx, call) else {
+            return;
+        };
+        let Body::Tool(tool) = &row.body else { return };
+        let shows =
+            |i: &ToolItem| matches!(i, ToolItem::Terminal(t) if t.terminal.as_deref() == Some(terminal));
+        let Some(place) = tool.content.iter().position(shows) else {
+            return;
+        };
+        let id = row.id.clone();
+        let append = Append {
+            id: &id,
+            seq: row.seq,
+            member: Grows::Terminal(place),
+            offset: offset as u64,
+            text,
+            revision: row.revision + 1,
+            frame: cx.frame,
+        };
+        cx.host.change(Change::Append(append));
+        if let Some(known) = self.tools.known.get_mut(call)
+            && known.row.take().is_some()
+        {
+            // The only copy left is ours, so it grows in place.
+            crate::fold::grow(Arc::make_mut(&mut row), &append);
+            known.row = Some(row);
+            known.bytes += text.len();
+            self.tools.cached += text.len();
+        }
+    }
+
+    /// Keeps a tool at hand, within the bounds.
+    fn keep_tool(&mut self, cx: &mut Cx<'_>, row: Arc<Row>, turn: u64) {
+        let Body::Tool(tool) = &row.body else { return };
+        let call: Box<str> = tool.call.as_str().into();
+        let open = tool.state.is_open();
+        let bytes = weight(&row);
+        let known = Known {
+            id: row.id.clone(),
+            row: Some(row),
+            bytes,
+            open,
+            turn,
+        };
+        self.tools.cached += bytes;
+        if let Some(old) = self.tools.known.insert(call, known) {
+            self.tools.cached -= if old.row.is_some() { old.bytes } else { 0 };
+        }
+        self.evict_tools(cx);
+    }
+
+    fn evict_tools(&mut self, cx: &mut Cx<'_>) {
+        let settled = self.tools.known.values().filter(|k| !k.open).count();
+        if settled > 2 * limits::ENDED_TOOLS {
+            let mut extra = settled - limits::ENDED_TOOLS;
+            let cached = &mut self.tools.cached;
+            self.tools.known.retain(|_, known| {
+                let goes = !known.open && extra > 0;
+                if goes {
+                    extra -= 1;
+                    *cached -= if known.row.is_some() { known.bytes } else { 0 };
+                }
+                !goes
+            });
+        }
+        if self.tools.cached > limits::TOOL_CACHE_BYTES {
+            // Settled rows go first; open ones keep their place and are asked for again.
+            for open in [false, true] {
+                for known in self.tools.known.values_mut() {
+                    if self.tools.cached <= limits::TOOL_CACHE_BYTES / 2 {
+                        return;
+                    }
+                    if known.open == open && known.row.take().is_some() {
+                        self.tools.cached -= known.bytes;
+                    }
+                }
+            }
+        }
+        if self.tools.known.len() - settled.min(self.tools.known.len()) > limits::OPEN_TOOLS {
+            let oldest = self
+                .tools
+                .known
+                .iter()
+                .find(|(_, k)| k.open)
+                .map(|(call, _)| call.clone());
+            if let Some(call) = oldest {
+                self.counters.tools_let_go += 1;
+                self.settle_tool(cx, &call, ToolState::Unknown);
+                if let Some(known) = self.tools.known.shift_remove(&call) {
+                    self.tools.cached -= if known.row.is_some() { known.bytes } else { 0 };
+                }
+            }
+        }
+    }
+
+    fn settle_tool(&mut self, cx: &mut Cx<'_>, call: &str, state: ToolState) {
+        let Some(known) = self.tools.known.get_mut(call) else {
+            return;
+        };
+        known.open = false;
+        let row = known.row.take();
+        if row.is_some() {
+            self.tools.cached -= known.bytes;
+        }
+        let id = known.id.clone();
+        let turn = known.turn;
+        let Some(mut row) = row.or_else(|| cx.host.row(&id)) else {
+            return;
+        };
+        let at = cx.at;
+        revise(cx, &mut row, |row| {
+            row.ended_at = at;
+            if let Body::Tool(tool) = &mut row.body {
+                tool.state = if tool.authorization == Authorization::AskedRejected {
+                    ToolState::Rejected
+                } else {
+                    state
+                };
+                settle_effects(tool);
+            }
+        });
+        let bytes = weight(&row);
+        self.tools.cached += bytes;
+        if let Some(known) = self.tools.known.get_mut(call) {
+            *known = Known {
+                id,
+                row: Some(row),
+                bytes,
+                open: false,
+                turn,
+            };
+        }
+    }
+
+    /// The turn ends around the tools that still run in it.
+    pub(super) fn settle_tools(&mut self, cx: &mut Cx<'_>, serial: u64, end: End) {
+        let state = if matches!(end, End::Stopped | End::Cut) {
+            ToolState::Interrupted
+        } else {
+            ToolState::Unknown
+        };
+        let calls: Vec<Box<str>> = self
+            .tools
+            .known
+            .iter()
+            .filter(|(_, k)| k.open && k.turn == serial)
+            .map(|(call, _)| call.clone())
+            .collect();
+        for call in calls {
+            self.settle_tool(cx, &call, state);
+        }
+    }
+
+    pub(super) fn settle_all_tools(&mut self, cx: &mut Cx<'_>) {
+        let calls: Vec<Box<str>> = self
+            .tools
+            .known
+            .iter()
+            .filter(|(_, k)| k.open)
+            .map(|(call, _)| call.clone())
+            .collect();
+        for call in calls {
+            self.settle_tool(cx, &call, ToolState::Interrupted);
+        }
+    }
+
+    /// A permission for a tool was settled.
+    pub(super) fn authorize(&mut self, cx: &mut Cx<'_>, call: &str, authorization: Authorization) {
+        let Some(mut row) = self.find_tool(cx, call) else {
+            return;
+        };
+        let serial = self
+            .tools
+            .known
+            .get(call)
+            .map_or_else(|| self.serial_of(row.turn.as_ref()), |k| k.turn);
+        if let Some(known) = self.tools.known.get_mut(call)
+            && known.row.take().is_some()
+        {
+            self.tools.cached -= known.bytes;
+        }
+        revise(cx, &mut row, |row| {
+            if let Body::Tool(tool) = &mut row.body {
+                tool.authorization = authorization;
+                if authorization == Authorization::AskedRejected && tool.state == ToolState::Failed {
+                    tool.state = ToolState::Rejected;
+                }
+                settle_effects(tool);
+            }
+        });
+        self.keep_tool(cx, row, serial);
+    }
+}
+
+/// What a tool's state is after news.
+fn state_after(
+    old: ToolState,
+    status: Option<ToolStatus>,
+    late_announcement: bool,
+    authorization: Authorization,
+) -> ToolState {
+    let failed = if authorization == Authorization::AskedRejected {
+        ToolState::Rejected
+    } else {
+        ToolState::Failed
+    };
+    match (old, status) {
+        (_, None) => old,
+        (old, _) if old.is_final() => old,
+        (_, Some(ToolStatus::Completed)) => ToolState::Completed,
+        (_, Some(ToolStatus::Failed)) => failed,
+        (ToolState::Pending, Some(ToolStatus::Running)) if !late_announcement => ToolState::Running,
+        (ToolState::Running, Some(ToolStatus::Pending)) => old,
+        (old, _) => old,
+    }
+}
+
+/// Whether a diff took effect follows from how its tool ran.
+fn settle_effects(tool: &mut Tool) {
+    let effect = match tool.state {
+        ToolState::Completed => Effect::Applied,
+        ToolState::Failed | ToolState::Rejected => Effect::Discarded,
+        _ if tool.authorization == Authorization::AskedRejected => Effect::Discarded,
+        _ => Effect::Proposed,
+    };
+    for item in &mut tool.content {
+        if let ToolItem::Diff(diff) = item {
+            diff.effect = effect;
+        }
+    }
+}
+
+/// Text that stands in the content is not repeated as output.
+fn leave_out_repeated_output(tool: &mut Tool) {
+    let Some(output) = &tool.output else { return };
+    let output = output.trim();
+    let texts = tool.content.iter().filter_map(|item| match item {
+        ToolItem::Text { text } => Some(text.as_str()),
+        ToolItem::Terminal(terminal) => Some(terminal.output.as_str()),
+        _ => None,
+    });
+    let mut joined = String::new();
+    for text in texts {
+        if text.contains(output) {
+            tool.output = None;
+            return;
+        }
+        joined.push_str(text);
+        joined.push('\n');
+    }
+    if output.is_empty() || joined.contains(output) {
+        tool.output = None;
+    }
+}
+
+fn bound_tool(cx: &mut Cx<'_>, row: &mut Row, tool: &mut Tool) {
+    if let Some(output) = &mut tool.output {
+        bound(cx, row, "output", output, limits::VALUE_BYTES);
+    }
+    if tool
+        .input
+        .as_ref()
+        .is_some_and(|i| i.as_str().len() > limits::VALUE_BYTES)
+        && let Some(input) = tool.input.take()
+    {
+        let mut text = input.as_str().to_owned();
+        bound(cx, row, "input", &mut text, limits::VALUE_BYTES);
+        tool.input = Some(crate::json::Json::string(&text));
+    }
+    bound_items(cx, row, &mut tool.content);
+    if tool
+        .result
+        .as_ref()
+        .and_then(|r| r.value.as_ref())
+        .is_some_and(|v| v.as_str().len() > limits::VALUE_BYTES)
+        && let Some(result) = tool.result.take()
+        && let Some(value) = result.value
+    {
+        let mut text = value.as_str().to_owned();
+        bound(cx, row, "result", &mut text, limits::VALUE_BYTES);
+    }
+}
+
+pub(super) fn bound_items(cx: &mut Cx<'_>, row: &mut Row, items: &mut [ToolItem]) {
+    for (at, item) in items.iter_mut().enumerate() {
+        match item {
+            ToolItem::Text { text } => {
+                bound(cx, row, &format!("content.{at}.text"), text, limits::VALUE_BYTES)
+            }
+            ToolItem::Diff(Diff { patch, .. }) => bound(
+                cx,
+                row,
+                &format!("content.{at}.patch"),
+                patch,
+                limits::VALUE_BYTES,
+            ),
+            ToolItem::File(media) => {
+                if let Some(text) = &mut media.text {
+                    bound(cx, row, &format!("content.{at}.text"), text, limits::VALUE_BYTES);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A tool that nobody announced takes over what its permission showed.
+fn take_over(tool: &mut Tool, asked: Asked) -> RowId {
+    tool.title = asked.title;
+    tool.tool_kind = asked.kind;
+    tool.input = asked.input;
+    tool.content = asked.content;
+    tool.locations = asked.locations;
+    if let Some(outcome) = asked.outcome {
+        tool.authorization = authorization_of(outcome);
+    }
+    asked.request
+}
+
+pub(super) fn authorization_of(outcome: Outcome) -> Authorization {
+    match outcome {
+        Outcome::Allowed | Outcome::Answered => Authorization::AskedAllowed,
+        Outcome::Rejected => Authorization::AskedRejected,
+        Outcome::Cancelled => Authorization::AskedCancelled,
+    }
+}
+
+fn blank_tool() -> Tool {
+    Tool {
+        call: String::new(),
+        name: None,
+        title: None,
+        tool_kind: None,
+        state: ToolState::Pending,
+        authorization: Authorization::NotAsked,
+        input: None,
+        content: Vec::new(),
+        output: None,
+        exit_code: None,
+        result: None,
+        locations: Vec::new(),
+    }
+}

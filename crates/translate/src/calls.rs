@@ -1,0 +1,399 @@
+//! The client's calls, and what the agent answers.
+
+use std::borrow::Cow;
+
+use tapline_timeline::{Detail, End, Event, Failure, Json, Measure, Prompt, PromptAnswer, SessionFacts, Tone, Usage};
+use tapline_wire::session::{self, InitializeAnswer, PromptParams, SessionAnswer, SessionParams};
+use tapline_wire::{AgentError, Id, RawValue, value};
+
+use crate::connection::{Io, SessionRef, Translator, Way, key_of};
+use crate::dialect::{AnswerReading, Around, Facts};
+use crate::{dialects, errors, limits, parts};
+
+/// A call of the client that waits for its answer.
+#[derive(Debug)]
+pub(crate) enum Call {
+    Initialize,
+    New { cwd: Option<String> },
+    Fork { from: SessionRef, cwd: Option<String> },
+    Load { session: SessionRef, provider: Box<str> },
+    Prompt { session: SessionRef, provider: Box<str> },
+    Set { provider: Box<str>, what: Setting, value: Option<String> },
+    Other { method: Box<str>, provider: Option<Box<str>> },
+}
+
+/// What a call sets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Setting {
+    Mode,
+    Model,
+    Option,
+}
+
+impl Translator {
+    pub(crate) fn call(&mut self, io: &mut Io<'_>, id: &Id<'_>, method: &str, params: Option<&RawValue>) {
+        let read = params.map(SessionParams::read).unwrap_or_default();
+        let provider = read.session_id.as_deref();
+        let cwd = read.cwd.as_deref().map(str::to_owned);
+        let call = match method {
+            "initialize" => Call::Initialize,
+            "session/new" => Call::New { cwd },
+            "session/fork" => match provider {
+                Some(provider) => Call::Fork { from: self.known(io, provider, cwd.as_deref()), cwd },
+                None => Call::New { cwd },
+            },
+            "session/load" | "session/resume" => {
+                let Some(provider) = provider else {
+                    io.drop("load-without-session");
+                    return;
+                };
+                let session = self.known(io, provider, cwd.as_deref());
+                if let Some(state) = self.sessions.get_mut(provider) {
+                    state.loading = true;
+                }
+                io.event(session, Event::Attached);
+                Call::Load { session, provider: provider.into() }
+            }
+            "session/prompt" => {
+                let (Some(provider), Some(params)) = (provider, params) else {
+                    io.drop("prompt-without-session");
+                    return;
+                };
+                let session = self.prompt(io, id, provider, params);
+                Call::Prompt { session, provider: provider.into() }
+            }
+            "session/set_mode" | "session/set_model" | "session/set_config_option" => {
+                let (what, name) = match method {
+                    "session/set_mode" => (Setting::Mode, "modeId"),
+                    "session/set_model" => (Setting::Model, "modelId"),
+                    _ => (Setting::Option, "value"),
+                };
+                let value = params.and_then(|p| value::member_text(p, name)).map(Cow::into_owned);
+                io.state("setting-asked");
+                Call::Set { provider: provider.unwrap_or_default().into(), what, value }
+            }
+            _ => {
+                io.state("call");
+                Call::Other { method: method.into(), provider: provider.map(Into::into) }
+            }
+        };
+        if matches!(call, Call::Initialize | Call::New { .. } | Call::Fork { .. }) {
+            io.state("call");
+        }
+        if self.calls.len() >= limits::PENDING_CALLS {
+            self.calls.shift_remove_index(0);
+        }
+        self.calls.insert(id.as_ref().into_owned(), call);
+    }
+
+    /// The session that the client speaks of.
+    fn known(&mut self, io: &mut Io<'_>, provider: &str, cwd: Option<&str>) -> SessionRef {
+        if let Some(state) = self.sessions.get(provider) {
+            return state.session;
+        }
+        let session = self.open(io, provider, Way::Known, None);
+        let facts = SessionFacts {
+            cwd: cwd.map(Cow::Borrowed),
+            provider_session: Some(Cow::Borrowed(provider)),
+            ..SessionFacts::default()
+        };
+        self.tell_agent(io, session, facts);
+        self.release(io, provider);
+        session
+    }
+
+    fn prompt(&mut self, io: &mut Io<'_>, id: &Id<'_>, provider: &str, params: &RawValue) -> SessionRef {
+        let session = self.known(io, provider, None);
+        if let Some(state) = self.sessions.get_mut(provider) {
+            // Whatever the agent still replayed, a prompt ends it.
+            (state.loading, state.replay_tail) = (false, false);
+        }
+        let read = PromptParams::read(params);
+        let content = parts::content(&read.blocks.items, &mut |hash, bytes| io.out.blob(hash, bytes));
+        let turn = self.dialect.prompt_key(&read);
+        let key = key_of(id);
+        let prompt = Prompt {
+            key: &key,
+            turn: turn.as_deref(),
+            content,
+            agent_ends_own_turns: self.dialect.ends_own_turns(),
+        };
+        io.event(session, Event::Prompt(prompt));
+        session
+    }
+
+    pub(crate) fn answer(&mut self, io: &mut Io<'_>, id: &Id<'_>, outcome: &Result<&RawValue, AgentError<'_>>) {
+        let Some(call) = self.calls.shift_remove(&id.as_ref().into_owned()) else {
+            io.drop("answer-to-nothing");
+            return;
+        };
+        match (call, outcome) {
+            (Call::Initialize, Ok(result)) => self.initialized(io, result),
+            (Call::Initialize, Err(error)) => self.set_up_failed(io, error, "initialize"),
+            (Call::New { cwd }, Ok(result)) => self.session_made(io, result, cwd, None),
+            (Call::Fork { from, cwd }, Ok(result)) => self.session_made(io, result, cwd, Some(from)),
+            (Call::New { .. } | Call::Fork { .. }, Err(error)) => self.set_up_failed(io, error, "session/new"),
+            (Call::Load { session, provider }, Ok(result)) => self.loaded(io, session, &provider, result),
+            (Call::Load { session, provider }, Err(error)) => self.load_failed(io, session, &provider, error),
+            (Call::Prompt { session, provider }, Ok(result)) => self.prompt_answered(io, &key_of(id), session, &provider, result),
+            (Call::Prompt { session, .. }, Err(error)) => {
+                let failure = self.failure(error, "answer");
+                io.event(session, Event::Answer { key: &key_of(id), answer: PromptAnswer::Error(failure) });
+            }
+            (Call::Set { provider, what, value }, Ok(result)) => self.set(io, &provider, what, value, result),
+            (Call::Other { method, provider }, Ok(result)) => self.other_answered(io, &method, provider.as_deref(), result),
+            (Call::Set { .. } | Call::Other { .. }, Err(_)) => io.state("call-refused"),
+        }
+    }
+
+    /// The failure that an error answer tells of, with our sentence for when it has no words.
+    fn failure<'a>(&self, error: &AgentError<'a>, source: &str) -> Failure<'a> {
+        let words = if error.readable { self.words_of(error) } else { None };
+        errors::failure(error, words, self.sentence(None), source)
+    }
+
+    fn words_of<'a>(&self, error: &AgentError<'a>) -> Option<Cow<'a, str>> {
+        match self.dialect.error_words(error) {
+            Some(words) => words,
+            None => errors::words(error),
+        }
+    }
+
+    /// Our sentence for a failed turn without words.
+    pub(crate) fn sentence<'a>(&self, reason: Option<&str>) -> Cow<'a, str> {
+        if let Some(sentence) = self.dialect.failure_sentence(reason) {
+            return Cow::Borrowed(sentence);
+        }
+        let name = self.dialect.agent_name().or(self.agent_label.as_deref()).unwrap_or("The agent");
+        Cow::Owned(format!("{name} ended this turn with an error."))
+    }
+
+    /// An answer that no one can read. The session whose call it was, if a row must still say so.
+    pub(crate) fn unreadable_answer(&mut self, io: &mut Io<'_>, id: &Id<'_>, call: Call, sentence: &str) -> Option<SessionRef> {
+        match call {
+            Call::Prompt { session, .. } => {
+                let detail = Detail { source: Some("answer".to_owned()), ..Detail::default() };
+                let failure = Failure { words: None, sentence: Some(Cow::Owned(sentence.to_owned())), detail };
+                io.event(session, Event::Answer { key: &key_of(id), answer: PromptAnswer::Error(failure) });
+                None
+            }
+            Call::Load { session, provider } => {
+                if let Some(state) = self.sessions.get_mut(&*provider) {
+                    state.loading = false;
+                }
+                Some(session)
+            }
+            _ => Some(self.nameless(io)),
+        }
+    }
+
+    fn initialized(&mut self, io: &mut Io<'_>, result: &RawValue) {
+        self.handshake_done();
+        let read = InitializeAnswer::read(result);
+        if let Some(name) = &read.agent_info.name {
+            self.agent = Some((name.as_ref().to_owned(), read.agent_info.version.as_deref().map(str::to_owned)));
+            self.agent_label = Some(read.agent_info.title.as_deref().unwrap_or(name).to_owned());
+        }
+        let named = read.agent_info.name.as_deref().and_then(dialects::by_name);
+        let marked = || read.meta.and_then(dialects::by_initialize_meta);
+        if let Some(dialect) = named.or_else(marked)
+            && dialect.name() != "generic"
+        {
+            if dialect.name() != self.dialect.name() {
+                self.dialect = dialect;
+            }
+            self.certain = true;
+        }
+        io.state("initialized");
+        let mut facts = Facts::default();
+        let around = Around { session: "", loading: false, marked: false, at: io.stamp.at };
+        self.dialect.set_up(around, "initialize", result, &mut facts);
+    }
+
+    /// The agent refused to be set up: a session that nobody has must hold it.
+    fn set_up_failed(&mut self, io: &mut Io<'_>, error: &AgentError<'_>, method: &str) {
+        let session = match self.lost {
+            Some(session) => session,
+            None => self.nameless(io),
+        };
+        let words = if error.readable { self.words_of(error) } else { None };
+        let text = words.unwrap_or_else(|| {
+            let name = self.dialect.agent_name().or(self.agent_label.as_deref()).unwrap_or("The agent");
+            let what = if method == "initialize" { "the connection" } else { "a session" };
+            Cow::Owned(format!("{name} refused {what} with an error."))
+        });
+        let detail = Detail {
+            code: error.readable.then(|| error.code.to_string()),
+            source: Some(method.to_owned()),
+            more: Some(Json::new(error.raw)),
+        };
+        io.event(session, Event::Status { turn: None, tone: Tone::Error, text, detail: Some(detail) });
+    }
+
+    fn session_made(&mut self, io: &mut Io<'_>, result: &RawValue, cwd: Option<String>, from: Option<SessionRef>) {
+        let read = SessionAnswer::read(result);
+        let Some(provider) = read.session_id.as_deref() else {
+            io.drop("session-without-id");
+            return;
+        };
+        let lost = self.lost.take();
+        let continues = lost.or_else(|| self.nameless.take());
+        let session = self.open(io, provider, Way::New, continues);
+        if lost.is_some() {
+            io.event(session, Event::CarriedOn { provider_session: provider });
+        }
+        let facts = SessionFacts {
+            cwd: cwd.map(Cow::Owned),
+            provider_session: Some(Cow::Borrowed(provider)),
+            parent: from.and_then(|from| io.out.session_id(from)),
+            ..settings(result)
+        };
+        self.tell_agent(io, session, facts);
+        self.tell_set_up(io, provider, "session/new", result);
+        self.release(io, provider);
+    }
+
+    fn tell_set_up(&mut self, io: &mut Io<'_>, provider: &str, method: &str, result: &RawValue) {
+        let mut facts = Facts::default();
+        let around = Around { session: provider, loading: false, marked: false, at: io.stamp.at };
+        self.dialect.set_up(around, method, result, &mut facts);
+        if let Some(at) = self.sessions.get_index_of(provider) {
+            self.tell(io, at, facts);
+        }
+    }
+
+    fn loaded(&mut self, io: &mut Io<'_>, session: SessionRef, provider: &str, result: &RawValue) {
+        let tail = self.dialect.replays_after_the_answer();
+        if let Some(state) = self.sessions.get_mut(provider) {
+            state.replay_tail = state.loading && tail;
+            state.loading = false;
+        }
+        let facts = SessionFacts { provider_session: Some(Cow::Owned(provider.to_owned())), ..settings(result) };
+        self.tell_agent(io, session, facts);
+        self.tell_set_up(io, provider, "session/load", result);
+    }
+
+    /// One row with the agent's words; the next new session on this connection carries this one on.
+    fn load_failed(&mut self, io: &mut Io<'_>, session: SessionRef, provider: &str, error: &AgentError<'_>) {
+        // The agent does not know the id: whatever it says under it later is another session's.
+        self.sessions.shift_remove(provider);
+        self.lost = Some(session);
+        let words = if error.readable { self.words_of(error) } else { None };
+        let failure = errors::failure(error, words, Cow::Borrowed("The agent could not load this session."), "session/load");
+        io.event(session, Event::LoadFailed(failure));
+    }
+
+    fn prompt_answered(&mut self, io: &mut Io<'_>, key: &str, session: SessionRef, provider: &str, result: &RawValue) {
+        let read = session::PromptAnswer::read(result);
+        let reason = read.stop_reason.as_deref();
+        let mut reading = AnswerReading {
+            end: self.end_of(reason),
+            words: None,
+            withdrawn: false,
+            duration_ms: None,
+            usage: read.usage.map(|u| Usage {
+                measure: Measure::Unsaid,
+                input: u.input,
+                input_holds_cached: None,
+                output: u.output,
+                cached_read: u.cached_read,
+                cached_write: u.cached_write,
+                thought: u.thought,
+                total: u.total,
+                cost: None,
+            }),
+            events: Vec::new(),
+        };
+        let around = Around { session: provider, loading: false, marked: false, at: io.stamp.at };
+        self.dialect.prompt_answer(around, &read, &mut reading);
+        let failure = Failure {
+            words: reading.words,
+            sentence: (reading.end == End::Failed).then(|| self.sentence(reason)),
+            detail: Detail { code: reason.map(str::to_owned), source: Some("answer".to_owned()), more: None },
+        };
+        let answer = if reading.withdrawn {
+            PromptAnswer::Withdrawn
+        } else {
+            PromptAnswer::Ended {
+                end: reading.end,
+                stop_reason: read.stop_reason.clone(),
+                failure,
+                duration_ms: reading.duration_ms,
+                usage: reading.usage,
+            }
+        };
+        io.event(session, Event::Answer { key, answer });
+        for event in reading.events {
+            io.event(session, event);
+        }
+    }
+
+    /// How a turn ended that stopped for `reason`.
+    pub(crate) fn end_of(&self, reason: Option<&str>) -> End {
+        match reason {
+            Some("end_turn") => End::Completed,
+            Some("cancelled") => End::Stopped,
+            Some("refusal") => End::Refused,
+            Some("max_tokens" | "max_turn_requests") => End::Limit,
+            Some(other) => self.dialect.stop_reason(other).unwrap_or(End::Unknown),
+            None => End::Unknown,
+        }
+    }
+
+    fn set(&mut self, io: &mut Io<'_>, provider: &str, what: Setting, value: Option<String>, result: &RawValue) {
+        let Some(session) = self.sessions.get(provider).map(|s| s.session) else {
+            io.drop("unknown-session");
+            return;
+        };
+        let mut facts = settings(result);
+        match what {
+            Setting::Mode => facts.mode = value.map(Cow::Owned).or(facts.mode),
+            Setting::Model => facts.model = value.map(Cow::Owned).or(facts.model),
+            Setting::Option => {}
+        }
+        io.event(session, Event::Session(facts));
+        self.tell_set_up(io, provider, "session/set", result);
+    }
+
+    fn other_answered(&mut self, io: &mut Io<'_>, method: &str, provider: Option<&str>, result: &RawValue) {
+        io.state("answered");
+        let mut facts = Facts::default();
+        let at = provider.and_then(|p| self.sessions.get_index_of(p));
+        let around = Around { session: provider.unwrap_or_default(), loading: false, marked: false, at: io.stamp.at };
+        self.dialect.other_answer(around, method, result, &mut facts);
+        if let Some(at) = at {
+            self.tell(io, at, facts);
+        }
+    }
+}
+
+/// Mode and model, as the answer to a set-up call or an update of the options has them.
+pub(crate) fn settings(object: &RawValue) -> SessionFacts<'_> {
+    let text = |path: &[&str]| value::path(object, path).and_then(value::text);
+    let mut facts = SessionFacts {
+        mode: text(&["modes", "currentModeId"]),
+        model: text(&["models", "currentModelId"]),
+        ..SessionFacts::default()
+    };
+    if let Some(options) = value::member(object, "configOptions") {
+        let (mode, model) = options_of(options);
+        facts.mode = facts.mode.or(mode);
+        facts.model = facts.model.or(model);
+    }
+    facts
+}
+
+/// Mode and model among a session's options.
+pub(crate) fn options_of(options: &RawValue) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
+    let (mut mode, mut model) = (None, None);
+    for option in value::array(options) {
+        let current = || value::member_text(option, "currentValue");
+        let category = value::member_text(option, "category").or_else(|| value::member_text(option, "id"));
+        match category.as_deref() {
+            Some("mode") => mode = mode.or_else(current),
+            Some("model") => model = model.or_else(current),
+            _ => {}
+        }
+    }
+    (mode, model)
+}

@@ -1,0 +1,233 @@
+//! The hook surface of the dialects: what one vendor's agent says beyond the protocol.
+//!
+//! A dialect interprets. It reads marks, names and vendor frames, and says what they mean in the words of [`Event`];
+//! which turn that lands in, and what becomes of rows, is decided elsewhere. Every hook has a default that knows nothing,
+//! so a dialect is as long as what its agent says. Readers are tolerant: on any mismatch they say nothing, never fail.
+
+use std::borrow::Cow;
+
+use tapline_timeline::{Answer, Channel, Choice, End, Event, Outcome, RequestNews, Time, ToolNews, Usage};
+use tapline_wire::{AgentError, Permission, RawValue, Update};
+use tapline_wire::session::{PromptAnswer, PromptParams};
+
+/// What a dialect says of a frame beside its standard reading.
+#[derive(Debug, Default)]
+pub struct Facts<'a> {
+    /// Events to apply before the frame's standard reading, in this order.
+    pub events: Vec<Event<'a>>,
+    /// Sessions that the agent started and whose frames will come on this connection.
+    pub children: Vec<Child<'a>>,
+    /// The frame has no standard reading: the rule that took it.
+    pub taken_by: Option<&'static str>,
+}
+
+impl<'a> Facts<'a> {
+    /// Adds an event.
+    pub fn push(&mut self, event: Event<'a>) {
+        self.events.push(event);
+    }
+}
+
+/// A session that the agent started.
+#[derive(Debug, Clone)]
+pub struct Child<'a> {
+    /// The agent's id of it.
+    pub session: Cow<'a, str>,
+    /// The helper under which it runs, by the agent's id, if it is one.
+    pub helper: Option<Cow<'a, str>>,
+    /// What a person calls it.
+    pub title: Option<Cow<'a, str>>,
+}
+
+/// Marks on a `session/update`.
+#[derive(Debug, Default)]
+pub struct Marks<'a> {
+    /// The agent's key of the turn.
+    pub turn: Option<Cow<'a, str>>,
+    /// The mark of the model call that streams a message.
+    pub stream: Option<Cow<'a, str>>,
+    /// It is history (true), or certainly live (false).
+    pub replay: Option<bool>,
+    /// The agent's time of the turn's start.
+    pub turn_started: Option<Time>,
+}
+
+/// What a chunk of a message is.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub enum Chunk<'a> {
+    /// What the agent says.
+    #[default]
+    Said,
+    /// What the agent says, but less than the chunk holds.
+    SaidOnly(Cow<'a, str>),
+    /// A word of the agent's machinery, not of the reply: a status row.
+    Notice,
+    /// Nothing for people: the rule that took it.
+    Dropped(&'static str),
+}
+
+/// A vendor's request, read.
+#[derive(Debug)]
+pub enum VendorRequest<'a> {
+    /// It asks a person something.
+    Asks(Box<RequestNews<'a>>),
+    /// It makes no row: the rule that took it.
+    Silent(&'static str),
+}
+
+/// What is known of a connection when a hook is called.
+#[derive(Debug, Clone, Copy)]
+pub struct Around<'s> {
+    /// The agent's id of the session.
+    pub session: &'s str,
+    /// The session is between a load and its answer (or what the agent still replays after it).
+    pub loading: bool,
+    /// The frame itself says that it is history.
+    pub marked: bool,
+    /// When the input came.
+    pub at: Option<Time>,
+}
+
+/// One vendor's way of speaking.
+pub trait Dialect: Send {
+    /// Its name, as in `generic` or the vendor's.
+    fn name(&self) -> &'static str;
+
+    /// What the agent is called in a sentence, where the dialect knows better than `agentInfo`.
+    fn agent_name(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The agent says a prompt's injected id again on the frames of its turn, so a client should inject one.
+    fn echoes_prompt_ids(&self) -> bool {
+        false
+    }
+
+    /// The key that the client gave the turn of its prompt.
+    fn prompt_key<'a>(&self, params: &PromptParams<'a>) -> Option<Cow<'a, str>> {
+        let _ = params;
+        None
+    }
+
+    /// The agent says itself when a turn that it began itself has ended.
+    fn ends_own_turns(&self) -> bool {
+        false
+    }
+
+    /// The agent goes on replaying after it has answered a load, until the next prompt.
+    fn replays_after_the_answer(&self) -> bool {
+        false
+    }
+
+    /// Marks on a `session/update`.
+    fn marks<'a>(&mut self, around: Around<'_>, update: &Update<'a>) -> Marks<'a> {
+        let _ = (around, update);
+        Marks::default()
+    }
+
+    /// What a `session/update` says beyond the protocol. It is not called for history.
+    fn update<'a>(&mut self, around: Around<'_>, update: &Update<'a>, marks: &Marks<'a>, facts: &mut Facts<'a>) {
+        let _ = (around, update, marks, facts);
+    }
+
+    /// What a `session/update` of history may still tell: context usage, and how a task ended.
+    fn history<'a>(&mut self, around: Around<'_>, update: &Update<'a>, facts: &mut Facts<'a>) {
+        let _ = (around, update, facts);
+    }
+
+    /// What a chunk of a message is.
+    fn chunk<'a>(&mut self, around: Around<'_>, channel: Channel, update: &Update<'a>, text: &str) -> Chunk<'a> {
+        let _ = (around, channel, update, text);
+        Chunk::Said
+    }
+
+    /// Whether a user message of the agent is for the model alone: the rule that says so.
+    fn hidden_user_chunk(&mut self, around: Around<'_>, update: &Update<'_>, text: &str) -> Option<&'static str> {
+        let _ = (around, update, text);
+        None
+    }
+
+    /// Puts a tool's news into the shared shape, and adds what it says of tasks and helpers.
+    fn tool<'a>(&mut self, around: Around<'_>, update: &Update<'a>, news: &mut ToolNews<'a>, facts: &mut Facts<'a>) {
+        let _ = (around, update, news, facts);
+    }
+
+    /// A notification that is no `session/update`. `facts.taken_by` must name a rule where no event is given.
+    fn notification<'a>(&mut self, around: Around<'_>, method: &str, params: &'a RawValue, facts: &mut Facts<'a>) {
+        let _ = (around, method, params);
+        facts.taken_by = Some("vendor-notice");
+    }
+
+    /// A request that the protocol does not have. `key` is the request's key.
+    fn request<'a>(&mut self, around: Around<'_>, key: &'a str, method: &str, params: &'a RawValue) -> Option<VendorRequest<'a>> {
+        let _ = (around, key, method, params);
+        None
+    }
+
+    /// What the client's answer to a request of this vendor says.
+    fn answer(&mut self, method: &str, result: &RawValue) -> Option<(Outcome, Option<Answer>)> {
+        let _ = (method, result);
+        None
+    }
+
+    /// Puts a permission into the shared shape.
+    fn permission<'a>(&mut self, around: Around<'_>, permission: &Permission<'a>, news: &mut RequestNews<'a>) {
+        let _ = (around, permission, news);
+    }
+
+    /// What a person reads for a permission's option, where its own label says too little.
+    fn option_label(&self, choice: &Choice) -> Option<&'static str> {
+        let _ = choice;
+        None
+    }
+
+    /// How a turn ended that stopped for a reason outside the protocol.
+    fn stop_reason(&self, reason: &str) -> Option<End> {
+        let _ = reason;
+        None
+    }
+
+    /// What the answer to a prompt says beyond the protocol. `end` may be corrected.
+    fn prompt_answer<'a>(&mut self, around: Around<'_>, answer: &PromptAnswer<'a>, reading: &mut AnswerReading<'a>) {
+        let _ = (around, answer, reading);
+    }
+
+    /// The agent's words in an error, where the dialect knows where they stand; `Some(None)` says there are none.
+    fn error_words<'a>(&self, error: &AgentError<'a>) -> Option<Option<Cow<'a, str>>> {
+        let _ = error;
+        None
+    }
+
+    /// Our sentence for a failed turn without words.
+    fn failure_sentence(&self, reason: Option<&str>) -> Option<&'static str> {
+        let _ = reason;
+        None
+    }
+
+    /// The answer to `initialize`, `session/new`, `session/load` or another set-up call.
+    fn set_up<'a>(&mut self, around: Around<'_>, method: &str, result: &'a RawValue, facts: &mut Facts<'a>) {
+        let _ = (around, method, result, facts);
+    }
+
+    /// The answer to any other call of the client.
+    fn other_answer<'a>(&mut self, around: Around<'_>, method: &str, result: &'a RawValue, facts: &mut Facts<'a>) {
+        let _ = (around, method, result, facts);
+    }
+}
+
+/// What the answer to a prompt says, for a dialect to correct.
+#[derive(Debug)]
+pub struct AnswerReading<'a> {
+    /// How the turn ended.
+    pub end: End,
+    /// Words for a reason that is a failure.
+    pub words: Option<Cow<'a, str>>,
+    /// The prompt was taken back before its turn.
+    pub withdrawn: bool,
+    /// The agent's own measure.
+    pub duration_ms: Option<u64>,
+    /// Totals, with the measure that this agent uses.
+    pub usage: Option<Usage>,
+    /// Events that follow the end.
+    pub events: Vec<Event<'a>>,
+}

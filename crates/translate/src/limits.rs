@@ -1,0 +1,14 @@
+//! Every bound of the translator, by name.
+
+/// Most calls of one side that wait for their answer; the oldest beyond it are forgotten.
+pub const PENDING_CALLS: usize = 4096;
+/// Most frames held for sessions that nothing has explained yet.
+pub const HELD_FRAMES: usize = 2048;
+/// Bytes of frames held for sessions that nothing has explained yet.
+pub const HELD_BYTES: usize = 8 << 20;
+/// Most lines of standard error kept as the last words.
+pub const LAST_WORDS_LINES: usize = 12;
+/// Longest line of standard error kept as last words, in bytes.
+pub const LAST_WORDS_BYTES: usize = 512;
+/// Most sessions of one connection.
+pub const SESSIONS: usize = 4096;

@@ -1,0 +1,261 @@
+//! A place in a JSON text, and the steps from it that the readers of this crate need.
+//!
+//! The cursor knows objects, arrays and strings, because those are what the fast path is made of. Every other value
+//! goes to `serde_json` as a raw value: it checks the grammar, and it does not recurse while it skips.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+/// The text is not JSON at the place the cursor has reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Broken;
+
+/// A place in a JSON text.
+#[derive(Debug, Clone)]
+pub(crate) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// Where the cursor stands, in bytes.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The text between two places that [`Cursor::at`] gave.
+    pub(crate) fn span(&self, from: usize, to: usize) -> &'a str {
+        self.text.get(from..to).unwrap_or_default()
+    }
+
+    /// The next byte that is not white space; the cursor stands on it afterwards.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            if !matches!(byte, b' ' | b'\n' | b'\t' | b'\r') {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    /// Steps over `byte` if it is the next one that is not white space.
+    #[inline]
+    pub(crate) fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Reads an object and calls `member` with the cursor on the value of each of its members. `member` must step
+    /// over exactly that value.
+    #[inline]
+    pub(crate) fn object(
+        &mut self,
+        mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), Broken>,
+    ) -> Result<(), Broken> {
+        if !self.eat(b'{') {
+            return Err(Broken);
+        }
+        if self.eat(b'}') {
+            return Ok(());
+        }
+        loop {
+            let key = self.key()?;
+            member(self, key)?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                _ => return Err(Broken),
+            }
+        }
+    }
+
+    /// Reads a member's name and the colon after it.
+    #[inline]
+    pub(crate) fn key(&mut self) -> Result<Cow<'a, str>, Broken> {
+        if self.peek() != Some(b'"') {
+            return Err(Broken);
+        }
+        let key = self.string()?;
+        if self.eat(b':') { Ok(key) } else { Err(Broken) }
+    }
+
+    /// Reads the string on whose opening quote the cursor stands.
+    #[inline]
+    fn string(&mut self) -> Result<Cow<'a, str>, Broken> {
+        let start = self.at + 1;
+        let bytes = self.text.as_bytes();
+        let end = start + find_special(bytes.get(start..).unwrap_or_default());
+        match bytes.get(end) {
+            Some(b'"') => {
+                self.at = end + 1;
+                Ok(Cow::Borrowed(self.span(start, end)))
+            }
+            Some(b'\\') => self.escaped_string(start, end).map(Cow::Owned),
+            _ => Err(Broken),
+        }
+    }
+
+    /// Reads the string that begins at `start` and whose first escape stands at `escape`.
+    ///
+    /// Half of a surrogate pair, which JSON can spell and text cannot hold, becomes U+FFFD.
+    fn escaped_string(&mut self, start: usize, mut escape: usize) -> Result<String, Broken> {
+        let bytes = self.text.as_bytes();
+        let mut out = String::with_capacity(2 * (escape - start) + 32);
+        let mut from = start;
+        loop {
+            out.push_str(self.span(from, escape));
+            from = escape + 2;
+            out.push(match bytes.get(escape + 1).ok_or(Broken)? {
+                b'n' => '\n',
+                b'"' => '"',
+                b'\\' => '\\',
+                b'/' => '/',
+                b't' => '\t',
+                b'r' => '\r',
+                b'b' => '\u{8}',
+                b'f' => '\u{c}',
+                b'u' => {
+                    let unit = hex(bytes, from)?;
+                    from += 4;
+                    let low = match (unit, bytes.get(from..from + 2)) {
+                        (0xD800..=0xDBFF, Some(b"\\u")) => Some(hex(bytes, from + 2)?),
+                        _ => None,
+                    };
+                    let code = match low {
+                        Some(low @ 0xDC00..=0xDFFF) => {
+                            from += 6;
+                            0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00)
+                        }
+                        _ => unit,
+                    };
+                    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+                }
+                _ => return Err(Broken),
+            });
+            escape = from + find_special(bytes.get(from..).unwrap_or_default());
+            match bytes.get(escape) {
+                Some(b'\\') => {}
+                Some(b'"') => {
+                    out.push_str(self.span(from, escape));
+                    self.at = escape + 1;
+                    return Ok(out);
+                }
+                _ => return Err(Broken),
+            }
+        }
+    }
+
+    /// Reads a value as text if it is a string, and steps over it if it is anything else.
+    #[inline]
+    pub(crate) fn text(&mut self) -> Result<Option<Cow<'a, str>>, Broken> {
+        if self.peek() == Some(b'"') {
+            return self.string().map(Some);
+        }
+        self.raw().map(|_| None)
+    }
+
+    /// Reads a value that names something: a string, or a number in its own spelling, since some agents count.
+    #[inline]
+    pub(crate) fn name(&mut self) -> Result<Option<Cow<'a, str>>, Broken> {
+        match self.peek() {
+            Some(b'"') => self.string().map(Some),
+            Some(b'-' | b'0'..=b'9') => self.raw().map(|raw| Some(Cow::Borrowed(raw.get()))),
+            _ => self.raw().map(|_| None),
+        }
+    }
+
+    /// Reads a value as raw text, `null` as none.
+    #[inline]
+    pub(crate) fn some(&mut self) -> Result<Option<&'a RawValue>, Broken> {
+        let raw = self.raw()?;
+        Ok((raw.get() != "null").then_some(raw))
+    }
+
+    /// Reads any value as raw text.
+    #[inline]
+    pub(crate) fn raw(&mut self) -> Result<&'a RawValue, Broken> {
+        let rest = self.text.get(self.at..).ok_or(Broken)?;
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&'a RawValue>();
+        match values.next() {
+            Some(Ok(raw)) => {
+                self.at += values.byte_offset();
+                Ok(raw)
+            }
+            _ => Err(Broken),
+        }
+    }
+}
+
+/// The code unit that four hexadecimal digits spell.
+fn hex(bytes: &[u8], at: usize) -> Result<u32, Broken> {
+    let digits = bytes.get(at..at + 4).ok_or(Broken)?;
+    digits.iter().try_fold(0, |unit, &digit| {
+        Ok(unit << 4 | char::from(digit).to_digit(16).ok_or(Broken)?)
+    })
+}
+
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const HIGH: u64 = ONES << 7;
+
+/// How many bytes stand before the first one that ends or interrupts a string: a quote, a backslash, a control
+/// character. Without one, all of them.
+///
+/// Eight bytes are looked at at a time. A borrow between the bytes can only ever mark a byte *above* a true
+/// match, so the lowest mark is always right.
+#[inline]
+fn find_special(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let quote = word ^ (ONES * b'"' as u64);
+        let quote = quote.wrapping_sub(ONES) & !quote;
+        let escape = word ^ (ONES * b'\\' as u64);
+        let escape = escape.wrapping_sub(ONES) & !escape;
+        let marks = (control | quote | escape) & HIGH;
+        if marks != 0 {
+            return index * 8 + marks.trailing_zeros() as usize / 8;
+        }
+    }
+    let tail = rest
+        .iter()
+        .position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\');
+    words.len() * 8 + tail.unwrap_or(rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find_special;
+
+    #[test]
+    fn the_first_special_byte_is_found_wherever_it_stands() {
+        for length in 0..40 {
+            for filler in [b'a', b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xff] {
+                let plain = vec![filler; length];
+                assert_eq!(find_special(&plain), length);
+                for at in 0..length {
+                    for special in [0, 1, 0x1f, b'"', b'\\'] {
+                        let mut bytes = plain.clone();
+                        bytes[at] = special;
+                        if let Some(next) = bytes.get_mut(at + 1) {
+                            *next = b'"';
+                        }
+                        assert_eq!(find_special(&bytes), at, "{special} among {filler}");
+                    }
+                }
+            }
+        }
+    }
+}
