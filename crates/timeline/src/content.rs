@@ -24,7 +24,10 @@ enum Mark {
 impl Content {
     /// Content that is one text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), marks: Vec::new() }
+        Self {
+            text: text.into(),
+            marks: Vec::new(),
+        }
     }
 
     /// All text parts put together.
@@ -75,7 +78,9 @@ impl Content {
         let mut from = 0;
         for (at, mark) in &self.marks {
             if *at > from {
-                out.push(Part::Text { text: self.text[from..*at].to_owned() });
+                out.push(Part::Text {
+                    text: self.text[from..*at].to_owned(),
+                });
                 from = *at;
             }
             if let Mark::Part(part) = mark {
@@ -83,7 +88,9 @@ impl Content {
             }
         }
         if from < self.text.len() {
-            out.push(Part::Text { text: self.text[from..].to_owned() });
+            out.push(Part::Text {
+                text: self.text[from..].to_owned(),
+            });
         }
         out
     }
@@ -257,7 +264,17 @@ impl From<Part> for ToolItem {
             Part::Image(m) => ToolItem::Image(m),
             Part::Audio(m) => ToolItem::Audio(m),
             Part::File(m) => ToolItem::File(m),
-            Part::Link { uri, name, title, media_type } => ToolItem::Link { uri, name, title, media_type },
+            Part::Link {
+                uri,
+                name,
+                title,
+                media_type,
+            } => ToolItem::Link {
+                uri,
+                name,
+                title,
+                media_type,
+            },
             Part::Custom { custom, value } => ToolItem::Custom { custom, value },
         }
     }

@@ -80,7 +80,9 @@ pub fn grow(row: &mut Row, append: &Append<'_>) {
     row.revision = append.revision;
     row.frames[1] = row.frames[1].max(append.frame);
     match (append.member, &mut row.body) {
-        (Grows::Text, Body::Assistant(message) | Body::Reasoning(message)) => message.content.push_text(append.text),
+        (Grows::Text, Body::Assistant(message) | Body::Reasoning(message)) => {
+            message.content.push_text(append.text)
+        }
         (Grows::Text, Body::User(user)) => user.content.push_text(append.text),
         (Grows::Terminal(index), Body::Tool(tool)) => {
             if let Some(ToolItem::Terminal(terminal)) = tool.content.get_mut(index) {

@@ -102,7 +102,10 @@ impl RowId {
 
     /// The part after the session: what is unique inside it.
     pub fn key<'a>(&'a self, session: &SessionId) -> &'a str {
-        self.0.strip_prefix(session.as_str()).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&self.0)
+        self.0
+            .strip_prefix(session.as_str())
+            .and_then(|rest| rest.strip_prefix('/'))
+            .unwrap_or(&self.0)
     }
 }
 
@@ -165,7 +168,9 @@ fn push_escaped(out: &mut String, part: &str) {
 fn escape(out: &mut String, part: &str) {
     for c in part.chars() {
         match c {
-            '/' | '#' | '%' | ':' | '@' | '\u{0}'..=' ' | '\u{7f}' => out.push_str(&format!("%{:02X}", c as u32)),
+            '/' | '#' | '%' | ':' | '@' | '\u{0}'..=' ' | '\u{7f}' => {
+                out.push_str(&format!("%{:02X}", c as u32))
+            }
             _ => out.push(c),
         }
     }
@@ -191,12 +196,21 @@ mod tests {
         assert!(key.as_str().len() < 300 && key.as_str().contains('#'));
         assert_ne!(key.as_str(), Key::new("t").part(&other).as_str());
         let umlauts = "ä".repeat(200);
-        assert!(Key::new("t").part(&umlauts).as_str().contains('#'), "a character is never split");
+        assert!(
+            Key::new("t").part(&umlauts).as_str().contains('#'),
+            "a character is never split"
+        );
     }
 
     #[test]
     fn ay_3_minted_keys_never_collide_with_agent_keys() {
-        assert_ne!(Key::new("t").minted(3).as_str(), Key::new("t").part("@3").as_str());
-        assert_ne!(Key::new("t").part("a").incarnation(2).as_str(), Key::new("t").part("a#2").as_str());
+        assert_ne!(
+            Key::new("t").minted(3).as_str(),
+            Key::new("t").part("@3").as_str()
+        );
+        assert_ne!(
+            Key::new("t").part("a").incarnation(2).as_str(),
+            Key::new("t").part("a#2").as_str()
+        );
     }
 }

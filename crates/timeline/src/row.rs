@@ -55,7 +55,11 @@ impl Row {
     pub fn cut(&mut self, member: &str, bytes: u64) {
         match self.truncated.iter_mut().find(|t| t.member == member) {
             Some(old) => old.bytes = old.bytes.max(bytes),
-            None => self.truncated.push(Truncated { member: member.to_owned(), bytes, blob: None }),
+            None => self.truncated.push(Truncated {
+                member: member.to_owned(),
+                bytes,
+                blob: None,
+            }),
         }
     }
 }

@@ -237,7 +237,11 @@ impl RowJson {
                     superseded: self.superseded.unwrap_or(false),
                     content: self.take_content(),
                 };
-                if kind == Kind::Assistant { Body::Assistant(message) } else { Body::Reasoning(message) }
+                if kind == Kind::Assistant {
+                    Body::Assistant(message)
+                } else {
+                    Body::Reasoning(message)
+                }
             }
             Kind::Tool => Body::Tool(Box::new(Tool {
                 call: self.call.take().unwrap_or_default(),
@@ -305,7 +309,9 @@ impl RowJson {
                 text: self.text.take().unwrap_or_default(),
                 detail: match &self.detail {
                     None => None,
-                    Some(json) => Some(serde_json::from_str(json.as_str()).map_err(|e| format!("`detail`: {e}"))?),
+                    Some(json) => {
+                        Some(serde_json::from_str(json.as_str()).map_err(|e| format!("`detail`: {e}"))?)
+                    }
                 },
             }),
             Kind::Unknown => Body::Unknown(Unknown {

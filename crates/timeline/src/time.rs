@@ -30,7 +30,10 @@ impl Time {
 
     /// Reads RFC 3339 (any offset); nothing if it is no instant.
     pub fn parse(text: &str) -> Option<Time> {
-        text.trim().parse::<jiff::Timestamp>().ok().map(|t| Time::At(t.as_millisecond()))
+        text.trim()
+            .parse::<jiff::Timestamp>()
+            .ok()
+            .map(|t| Time::At(t.as_millisecond()))
     }
 }
 
@@ -75,8 +78,14 @@ mod tests {
 
     #[test]
     fn an_instant_is_printed_in_utc_with_milliseconds() {
-        assert_eq!(Time::At(1_700_000_000_000).rfc3339().as_deref(), Some("2023-11-14T22:13:20.000Z"));
-        assert_eq!(Time::parse("2023-11-14T23:13:20.5+01:00"), Some(Time::At(1_700_000_000_500)));
+        assert_eq!(
+            Time::At(1_700_000_000_000).rfc3339().as_deref(),
+            Some("2023-11-14T22:13:20.000Z")
+        );
+        assert_eq!(
+            Time::parse("2023-11-14T23:13:20.5+01:00"),
+            Some(Time::At(1_700_000_000_500))
+        );
         assert_eq!(Time::parse("yesterday"), None);
         assert_eq!(Time::At(5).since(Time::Since(3)), None);
     }

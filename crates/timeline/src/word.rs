@@ -158,7 +158,10 @@ impl ToolState {
 
     /// Whether the agent itself said how it ended; such a state is never left.
     pub const fn is_final(self) -> bool {
-        matches!(self, ToolState::Completed | ToolState::Failed | ToolState::Rejected)
+        matches!(
+            self,
+            ToolState::Completed | ToolState::Failed | ToolState::Rejected
+        )
     }
 }
 
