@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod clean;
+mod live;
 
 mod markdown;
 mod outline;
@@ -37,10 +38,11 @@ use std::sync::Arc;
 use tapline_timeline::{Body, Kind, Row, Session, SessionId};
 
 use outline::outline;
-use paper::{Block, Style};
+use paper::{Block, Ink, Style};
 use view::View;
 
 pub use clean::{clean, clean_line};
+pub use live::{Live, OPEN_LIMIT};
 
 /// Narrowest terminal that is drawn for; on a narrower one lines are as wide as here.
 pub const LEAST_WIDTH: usize = 20;
@@ -172,6 +174,9 @@ impl Teller<'_, '_> {
 /// Draws one row at a time.
 #[derive(Debug, Clone)]
 pub struct Renderer {
+    /// The whole terminal.
+    ink: Ink,
+    /// What the rows are drawn for: the terminal without the margin that all of them have.
     view: View,
     base: usize,
     turns: u64,
@@ -187,8 +192,10 @@ struct Last {
 impl Renderer {
     /// A renderer for the start of a session.
     pub fn new(terminal: &Terminal) -> Self {
+        let view = View::new(terminal);
         Self {
-            view: View::new(terminal),
+            ink: view.ink,
+            view,
             base: 0,
             turns: 0,
             last: None,
@@ -199,6 +206,11 @@ impl Renderer {
     #[must_use]
     pub fn under(mut self, levels: usize) -> Self {
         self.base = levels;
+        self.view.ink.width = self
+            .ink
+            .width
+            .saturating_sub(2 * levels.min(DEEPEST))
+            .max(LEAST_WIDTH);
         self
     }
 
@@ -221,8 +233,16 @@ impl Renderer {
         }
     }
 
+    /// Begins something that is no short row and that others draw.
+    fn gap(&mut self, out: &mut String) {
+        if self.last.is_some() {
+            out.push('\n');
+        }
+        self.last = Some(Last { short: false });
+    }
+
     fn place(&mut self, block: Block, depth: usize, short: bool, out: &mut String) {
-        let ink = &self.view.ink;
+        let ink = &self.ink;
         let margin: Vec<_> = (0..(self.base + depth).min(DEEPEST))
             .map(|_| ink.mark("┊ ", ": ", Style::DIM))
             .collect();

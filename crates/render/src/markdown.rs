@@ -23,7 +23,7 @@ pub(crate) fn markdown(text: &str, base: Style, ink: &Ink) -> Block {
         links: Vec::new(),
         code: None,
         table: None,
-        gap: false,
+        gap: None,
     };
     for event in Parser::new_ext(text, options) {
         writer.event(event);
@@ -41,8 +41,8 @@ struct Writer<'a> {
     links: Vec<(String, usize)>,
     code: Option<String>,
     table: Option<Table>,
-    /// A blank line is due before the next line.
-    gap: bool,
+    /// A blank line is due before the next line; inside how many of the frames.
+    gap: Option<usize>,
 }
 
 /// What a line stands in.
@@ -90,7 +90,7 @@ impl Writer<'_> {
                 let rule = if self.ink.unicode { "─" } else { "-" }.repeat(self.ink.width.min(24));
                 self.words(&rule, Style::DIM);
                 self.end_line(Fit::Cut);
-                self.gap = true;
+                self.gap = Some(self.frames.len());
             }
             Event::TaskListMarker(done) => self.words(if done { "[x] " } else { "[ ] " }, Style::PLAIN),
         }
@@ -159,31 +159,32 @@ impl Writer<'_> {
         match tag {
             TagEnd::Paragraph | TagEnd::HtmlBlock | TagEnd::FootnoteDefinition => {
                 self.end_line(Fit::Wrap);
-                self.gap = true;
+                self.gap = Some(self.frames.len());
             }
             TagEnd::Heading(_) => {
                 self.end_line(Fit::Wrap);
                 self.styles.pop();
-                self.gap = true;
+                self.gap = Some(self.frames.len());
             }
             TagEnd::BlockQuote(_) => {
                 self.end_line(Fit::Wrap);
                 self.frames.pop();
-                self.gap = true;
+                self.gap = Some(self.frames.len());
             }
             TagEnd::CodeBlock => self.end_code(),
             TagEnd::List(_) => {
                 self.end_line(Fit::Wrap);
                 self.frames.pop();
-                self.gap = !self
+                let nested = self
                     .frames
                     .iter()
                     .any(|frame| matches!(frame, Frame::List { .. }));
+                self.gap = (!nested).then_some(self.frames.len());
             }
             TagEnd::Item => {
                 self.end_line(Fit::Wrap);
                 self.frames.pop();
-                self.gap = false;
+                self.gap = None;
             }
             TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
                 self.styles.pop();
@@ -267,7 +268,7 @@ impl Writer<'_> {
         for line in block.lines {
             self.place(line);
         }
-        self.gap = true;
+        self.gap = Some(self.frames.len());
     }
 
     /// A table whose columns are lined up; each row is one line, which wraps where it is too wide.
@@ -302,7 +303,7 @@ impl Writer<'_> {
             }
             self.end_line(Fit::Wrap);
         }
-        self.gap = true;
+        self.gap = Some(self.frames.len());
     }
 
     fn end_line(&mut self, fit: Fit) {
@@ -319,24 +320,26 @@ impl Writer<'_> {
 
     /// Puts a line where the quotes and lists around it say.
     fn place(&mut self, line: Line) {
-        if std::mem::take(&mut self.gap) && !self.out.lines.is_empty() {
-            let (_, rest) = self.prefix(false);
+        if let Some(frames) = self.gap.take().filter(|_| !self.out.lines.is_empty()) {
+            let (_, rest) = self.prefix(frames, false);
             let gap = Block {
                 lines: vec![Line::empty()],
             }
             .indent(&rest, &rest);
             self.out.append(gap);
         }
-        let (first, rest) = self.prefix(true);
+        let (first, rest) = self.prefix(self.frames.len(), true);
         self.out.append(Block { lines: vec![line] }.indent(&first, &rest));
     }
 
-    fn prefix(&mut self, take_bullets: bool) -> (Vec<Span>, Vec<Span>) {
+    /// What stands before a line inside the outer `frames` frames.
+    fn prefix(&mut self, frames: usize, take_bullets: bool) -> (Vec<Span>, Vec<Span>) {
         let ink = self.ink;
         let (mut first, mut rest) = (Vec::new(), Vec::new());
         let visible = self
             .frames
             .iter_mut()
+            .take(frames)
             .filter(|frame| !matches!(frame, Frame::List { .. }))
             .take(DEEPEST);
         for frame in visible {
@@ -356,5 +359,56 @@ impl Writer<'_> {
             }
         }
         (first, rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        let ink = Ink {
+            width: 40,
+            color: false,
+            unicode: true,
+        };
+        let mut out = String::new();
+        ink.paint(&markdown(text, Style::PLAIN, &ink), &mut out);
+        out
+    }
+
+    #[test]
+    fn blocks_stand_apart_and_keep_their_indent() {
+        assert_eq!(shown("a\n\n> b\n>\n> c\n\nd"), "a\n\n│ b\n│\n│ c\n\nd\n");
+        assert_eq!(
+            shown("- a\n\n  b\n- c\n  1. d\n\ne"),
+            "• a\n\n  b\n• c\n\n  1. d\n\ne\n"
+        );
+        assert_eq!(shown("> - a\n>   b"), "│ • a b\n");
+    }
+
+    #[test]
+    fn code_keeps_its_blanks_and_its_marks() {
+        assert_eq!(
+            shown("```rs\n  # a\n\n* b\n```\nuse `x`"),
+            "rs\n    # a\n\n  * b\n\nuse `x`\n"
+        );
+    }
+
+    #[test]
+    fn a_link_shows_where_it_leads() {
+        assert_eq!(
+            shown("[good](https://evil.example)"),
+            "good (https://evil.example)\n"
+        );
+        assert_eq!(shown("<https://a.example>"), "https://a.example\n");
+        assert_eq!(shown("![x](y.png)"), "image: x (y.png)\n");
+    }
+
+    #[test]
+    fn bounded_deep_nesting_is_shown_flat() {
+        let text = shown(&format!("{}deep", "> ".repeat(3000)));
+        assert_eq!(text.matches('│').count(), DEEPEST);
+        assert!(text.ends_with("deep\n"));
     }
 }

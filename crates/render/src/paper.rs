@@ -338,6 +338,12 @@ impl Ink {
         }
     }
 
+    /// Writes words that are clean already, as they stand.
+    pub(crate) fn paint_words(&self, words: &str, style: Style, out: &mut String) {
+        let cells: Vec<(char, Style)> = words.chars().map(|c| (c, style)).collect();
+        self.paint_cells(&cells, out);
+    }
+
     fn ellipsis(&self) -> &'static str {
         if self.unicode { "…" } else { "..." }
     }

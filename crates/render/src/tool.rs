@@ -41,10 +41,7 @@ impl View {
                     _ => (added, removed),
                 });
         let lines = self.line_counts(added, removed);
-        let took = row
-            .ended_at
-            .and_then(|end| end.since(row.at?))
-            .filter(|ms| *ms >= WORTH_TELLING_MS);
+        let took = words::took(row).filter(|ms| *ms >= WORTH_TELLING_MS);
         facts.extend(took.map(|ms| ink.span(&words::duration(ms), Style::DIM)));
         let mut head = vec![ink.title(&title, Style::BOLD)];
         if !lines.is_empty() {

@@ -115,7 +115,7 @@ impl View {
         }
         facts.extend(row.at.map(|at| ink.span(&words::moment(at), Style::DIM)));
         facts.push(self.verdict(turn));
-        let took = turn.duration_ms.or_else(|| row.ended_at?.since(row.at?));
+        let took = turn.duration_ms.or_else(|| words::took(row));
         facts.extend(took.map(|ms| ink.span(&words::duration(ms), Style::DIM)));
         facts.extend(
             turn.context
@@ -189,8 +189,11 @@ impl View {
                 .trimmed(),
             keep,
         );
+        let bar = [ink.mark("▌ ", "> ", bar)];
+        block = block.indent(&bar, &bar);
+        let mut notes = Block::default();
         if user.by_agent {
-            block.push(Line::of(
+            notes.push(Line::of(
                 vec![ink.span("put in by the agent itself", MAGENTA)],
                 Fit::Wrap,
             ));
@@ -211,10 +214,12 @@ impl View {
                 Some(reason) => format!("{words}: {reason}"),
                 None => words.to_owned(),
             };
-            block.push(Line::of(vec![ink.title(&text, style)], Fit::Wrap));
+            notes.push(Line::of(vec![ink.title(&text, style)], Fit::Wrap));
         }
-        let bar = [ink.mark("▌ ", "> ", bar)];
-        block.indent(&bar, &bar)
+        for note in notes.lines {
+            block.append(self.marked(ink.mark("↳", "^", Style::DIM), Block { lines: vec![note] }));
+        }
+        block
     }
 
     fn assistant(&self, message: &Message) -> Block {
@@ -246,7 +251,12 @@ impl View {
         let ink = &self.ink;
         let mark = ink.mark("∴", "~", Style::DIM);
         if self.fold != Fold::Open {
-            return self.folded_text("Thought", message.content.as_text(), mark);
+            let what = if message.state == TextState::Cut {
+                "Thought, cut off"
+            } else {
+                "Thought"
+            };
+            return self.folded_text(what, message.content.as_text(), mark);
         }
         let mut block = self.content(&message.content, |text| markdown(text, Style::DIM, ink));
         self.text_state(message, &mut block);

@@ -1,6 +1,6 @@
 //! Small facts as a person reads them: times, sizes, amounts.
 
-use tapline_timeline::{Context, Cost, Measure, Time, Usage};
+use tapline_timeline::{Context, Cost, Measure, Row, Time, Usage};
 
 /// A moment: date and time of day in UTC, or the time since the recording began.
 pub(crate) fn moment(time: Time) -> String {
@@ -19,7 +19,16 @@ pub(crate) fn moment(time: Time) -> String {
     }
 }
 
-/// How long something took.
+/// How long a row took, in milliseconds, where both its times are known. Times come from anywhere, so also from so far apart
+/// that their distance is no number.
+pub(crate) fn took(row: &Row) -> Option<u64> {
+    match (row.at?, row.ended_at?) {
+        (Time::At(begin), Time::At(end)) => end.checked_sub(begin).and_then(|ms| u64::try_from(ms).ok()),
+        (begin, end) => end.since(begin),
+    }
+}
+
+/// A length of time.
 pub(crate) fn duration(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),

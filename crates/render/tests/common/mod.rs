@@ -1,7 +1,7 @@
 //! What the tests of this crate share: timelines made by hand, and rows made at random.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-pub mod random;
+pub(crate) mod random;
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use tapline_render::{Chat, Terminal, render};
 use tapline_timeline::{Row, Session};
 
 /// A timeline that holds every kind of row in every state, and the session of a helper.
-pub const EVERY_KIND: &str = include_str!("../timelines/every-kind.jsonl");
+pub(crate) const EVERY_KIND: &str = include_str!("../timelines/every-kind.jsonl");
 
 /// Sessions and their rows, as they stand in a file.
-pub fn read(text: &str) -> Vec<(Session, Vec<Arc<Row>>)> {
+pub(crate) fn read(text: &str) -> Vec<(Session, Vec<Arc<Row>>)> {
     let mut chats: Vec<(Session, Vec<Arc<Row>>)> = Vec::new();
     for line in text.lines() {
         if line.starts_with(r#"{"kind":"session""#) {
@@ -30,7 +30,7 @@ pub fn read(text: &str) -> Vec<(Session, Vec<Arc<Row>>)> {
 }
 
 /// Those as text.
-pub fn show(chats: &[(Session, Vec<Arc<Row>>)], terminal: &Terminal) -> String {
+pub(crate) fn show(chats: &[(Session, Vec<Arc<Row>>)], terminal: &Terminal) -> String {
     let chats: Vec<Chat<'_>> = chats
         .iter()
         .map(|(session, rows)| Chat { session, rows })

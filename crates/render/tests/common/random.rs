@@ -8,7 +8,7 @@ use proptest::sample::select;
 use tapline_timeline::*;
 
 /// Text with what a terminal, a reader or a Markdown parser could trip over.
-pub fn text() -> impl Strategy<Value = String> {
+pub(crate) fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[a-zA-Z .,]{0,12}",
         1 => any::<char>().prop_map(String::from),
@@ -264,7 +264,7 @@ fn request() -> impl Strategy<Value = Body> {
 }
 
 /// The body of a row.
-pub fn body() -> impl Strategy<Value = Body> {
+pub(crate) fn body() -> impl Strategy<Value = Body> {
     let message = || {
         (content(), word(TextState::ALL), any::<bool>()).prop_map(|(content, state, superseded)| Message {
             content,
@@ -372,7 +372,7 @@ fn id() -> impl Strategy<Value = RowId> {
 }
 
 /// The rows of a session.
-pub fn rows() -> impl Strategy<Value = Vec<Row>> {
+pub(crate) fn rows() -> impl Strategy<Value = Vec<Row>> {
     let producer = text().prop_map(|agent| Producer { agent, session: None });
     let cut = (text(), any::<u64>()).prop_map(|(member, bytes)| Truncated {
         member,
@@ -413,7 +413,7 @@ pub fn rows() -> impl Strategy<Value = Vec<Row>> {
 }
 
 /// A session with strings that an enemy would choose.
-pub fn session() -> impl Strategy<Value = Session> {
+pub(crate) fn session() -> impl Strategy<Value = Session> {
     (
         of(text()),
         of(text()),
