@@ -290,6 +290,9 @@ impl View {
             (_, Some(Outcome::Cancelled) | None) => ink.mark("■", "!", YELLOW),
         };
         let mut block = self.headline(mark, title, self.request_verdict(request));
+        if self.fold == Fold::Tight && !pending {
+            return block;
+        }
         let mut body = Block::default();
         if let Some(text) = request.text.as_deref().filter(|text| !text.trim().is_empty()) {
             body.append(self.keep(

@@ -299,9 +299,9 @@ impl View {
         let mut body = Block::default();
         for entry in &plan.entries {
             let (mark, style) = match entry.status.as_str() {
-                "completed" => (ink.mark("✓ ", "x ", GREEN), Style::DIM),
-                "in_progress" => (ink.mark("▸ ", "> ", CYAN), Style::BOLD),
-                _ => (ink.mark("○ ", "o ", Style::DIM), Style::PLAIN),
+                "completed" => (ink.mark("✓ ", "[x] ", GREEN), Style::DIM),
+                "in_progress" => (ink.mark("▸ ", "[>] ", CYAN), Style::BOLD),
+                _ => (ink.mark("○ ", "[ ] ", Style::DIM), Style::PLAIN),
             };
             let mut line = Line::of(vec![ink.title(&entry.text, style)], Fit::Wrap);
             if !matches!(entry.status.as_str(), "completed" | "in_progress" | "pending") {
@@ -311,7 +311,7 @@ impl View {
             if let Some(priority) = entry.priority.as_deref().filter(|priority| *priority != "medium") {
                 line.push(ink.span(&format!(" ({priority})"), Style::DIM));
             }
-            body.append(Block { lines: vec![line] }.indent(&[mark], &[ink.span("  ", Style::PLAIN)]));
+            body.append(Block { lines: vec![line] }.indent(&[mark], &[ink.mark("  ", "    ", Style::PLAIN)]));
         }
         if let Some(text) = &plan.text {
             body.append(markdown(text, Style::PLAIN, ink));
@@ -577,7 +577,7 @@ impl View {
         let before = format!("{what}: ");
         // The count must survive the cut, so the words give way to it.
         let taken = 2 + before.chars().count() + behind.len();
-        let first = ink.fitted(first, ink.width.saturating_sub(taken).max(crate::LEAST_WIDTH));
+        let first = ink.fitted(first, ink.width.saturating_sub(taken).max(12));
         let spans = vec![
             ink.span(&before, Style::DIM),
             ink.span(
