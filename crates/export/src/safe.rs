@@ -10,6 +10,8 @@ use pulldown_cmark_to_cmark::cmark_with_options;
 
 /// The mark for a character that is left out.
 const MARK: char = '\u{fffd}';
+/// Most blocks inside each other in a text that is read as Markdown; each costs an indent on every line.
+const DEEPEST: usize = 24;
 /// Longest text that is read as Markdown, in bytes; a longer one is fenced. Writing it anew must not cost more than it is worth.
 const NESTED_LIMIT: usize = 1 << 20;
 
@@ -98,6 +100,7 @@ pub(crate) fn nested(text: &str) -> String {
         text.push('\n');
     }
     if text.len() <= NESTED_LIMIT
+        && is_shallow(&text)
         && let Some(out) = rewritten(&text)
         && stays_in_place(&out)
     {
@@ -119,6 +122,18 @@ pub(crate) fn quoted(markdown: &str) -> String {
 
 fn dialect() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
+}
+
+fn is_shallow(text: &str) -> bool {
+    let mut depth = 0_usize;
+    Parser::new_ext(text, dialect()).all(|event| {
+        match event {
+            Event::Start(_) => depth += 1,
+            Event::End(_) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth <= DEEPEST
+    })
 }
 
 fn rewritten(text: &str) -> Option<String> {
@@ -267,6 +282,8 @@ mod tests {
             nested("see [x]\n\n[x]: https://a.example"),
             "see [x](https://a.example)\n"
         );
+        let deep = nested(&"> ".repeat(100_000));
+        assert!(deep.starts_with("```markdown\n> > "), "bounded: what is nested too deep is fenced");
         assert_eq!(quoted("a\n\nb\n"), "> a\n>\n> b\n");
     }
 }
