@@ -80,8 +80,11 @@ impl Literals {
         })
     }
 
-    pub(crate) fn beyond_ascii(&self) -> bool {
-        self.pieces.iter().any(|piece| !piece.is_ascii())
+    /// Whether JSON may spell a piece in more ways than [`Literals::as_json`] does.
+    pub(crate) fn have_escapes(&self) -> bool {
+        self.pieces
+            .iter()
+            .any(|piece| !piece.is_ascii() || piece.contains('/'))
     }
 
     /// Where the pieces stand in `text`.

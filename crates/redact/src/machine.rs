@@ -12,6 +12,7 @@
 use crate::{
     Kind,
     names::{self, NameKind},
+    prefilter::MAX_ESCAPE,
     shapes,
     swallow::{Class, Swallow, Swallowed},
     values::{self, Name, Place},
@@ -79,7 +80,8 @@ enum After {
 enum Escape {
     None,
     Begun,
-    Inside,
+    /// So many bytes of its numbers were read.
+    Inside(u8),
 }
 
 /// Where the machine puts what it keeps and what it masks.
@@ -535,9 +537,9 @@ impl Machine {
 
     fn escape_code(&mut self, b: u8, at: usize) -> Step {
         self.escape = match (self.escape, b) {
-            (Escape::Begun, b'[') => Escape::Inside,
-            (Escape::Inside, b'0'..=b'?') => Escape::Inside,
-            (Escape::Inside, b'@'..=b'~') => Escape::None,
+            (Escape::Begun, b'[') => Escape::Inside(0),
+            (Escape::Inside(read), b'0'..=b'?') if read < MAX_ESCAPE => Escape::Inside(read + 1),
+            (Escape::Inside(_), b'@'..=b'~') => Escape::None,
             _ => {
                 // No such code: the byte is read as any other.
                 self.escape = Escape::None;

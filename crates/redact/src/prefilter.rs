@@ -17,9 +17,12 @@ use crate::{
 /// Pieces of names, in each spelling that a name has.
 const NAME_TRIGGERS: &[&str] = &[
     "oken", "OKEN", "ecret", "ECRET", "assw", "ASSW", "assp", "ASSP", "key", "Key", "KEY", "reden", "REDEN",
-    "_PA", "_pwd", "_PWD", "_Pwd", "_auth", "uthor", "UTHOR", "ooki", "OOKI", "eare", "EARE", "asic", "ASIC",
-    "natu", "rypte",
+    "_PASS", "_PAT", "_pwd", "_PWD", "_Pwd", "_auth", "uthor", "UTHOR", "ooki", "OOKI", "eare", "EARE",
+    "asic", "ASIC", "natu",
 ];
+
+/// Most bytes of a colour code that are looked over.
+pub(crate) const MAX_ESCAPE: u8 = 24;
 
 /// How many blanks and backslashes are looked over behind a name; a few more than the rules do.
 const MAX_GAP: usize = 20;
@@ -34,8 +37,10 @@ enum Trigger {
     Url,
     /// `\u00`: a letter could be hidden behind it.
     Escape,
-    /// `\/` could hide an address.
-    Slash,
+    /// `\/` could hide an address, and encrypted reasoning stands beside the type `redacted_thinking`.
+    Always,
+    /// The same beside `reasoning.encrypted`, or a name.
+    Encrypted,
 }
 
 #[derive(Debug)]
@@ -46,8 +51,17 @@ enum Search {
 }
 
 /// The search for text, or for JSON as it stands on the line.
+///
+/// The short pieces have a search of their own: one of them among the long would shorten the print by which the
+/// vectorised search knows all of them, and it would stop at every tenth byte of prose.
 #[derive(Debug)]
 pub(crate) struct Prefilter {
+    long: Pieces,
+    short: Pieces,
+}
+
+#[derive(Debug)]
+struct Pieces {
     search: Search,
     triggers: Vec<Trigger>,
 }
@@ -59,6 +73,7 @@ impl Prefilter {
             ("eyJ", Trigger::Jwt),
             ("BEGIN ", Trigger::Pem),
             ("://", Trigger::Url),
+            ("rypte", Trigger::Encrypted),
         ];
         table.extend(NAME_TRIGGERS.iter().map(|piece| (*piece, Trigger::Name)));
         for shape in SHAPES {
@@ -67,18 +82,36 @@ impl Prefilter {
             }
         }
         if json {
-            table.extend([("\\u00", Trigger::Escape), ("\\/", Trigger::Slash)]);
+            table.extend([
+                ("\\u00", Trigger::Escape),
+                (":\\/", Trigger::Always),
+                ("/\\/", Trigger::Always),
+                ("redacted_th", Trigger::Always),
+            ]);
         }
-        let (pieces, triggers): (Vec<_>, Vec<_>) = table.into_iter().unzip();
+        let (short, long) = table.into_iter().partition(|(piece, _)| piece.len() < 4);
         Prefilter {
-            search: Search::new(&pieces),
-            triggers,
+            long: Pieces::new(long),
+            short: Pieces::new(short),
         }
     }
 
     /// Whether a rule could find anything in `text`.
     pub(crate) fn suspects(&self, text: &str) -> bool {
-        let bytes = text.as_bytes();
+        self.long.suspects(text.as_bytes()) || self.short.suspects(text.as_bytes())
+    }
+}
+
+impl Pieces {
+    fn new(table: Vec<(&'static str, Trigger)>) -> Self {
+        let (pieces, triggers): (Vec<_>, Vec<_>) = table.into_iter().unzip();
+        Pieces {
+            search: Search::new(&pieces),
+            triggers,
+        }
+    }
+
+    fn suspects(&self, bytes: &[u8]) -> bool {
         let mut from = 0;
         while let Some((trigger, at)) = self.search.find(bytes, from) {
             if self.triggers[trigger].holds(bytes, at) {
@@ -171,24 +204,29 @@ impl Trigger {
                 run(&text[at + 3..], 2 * MAX_URL_PART, |b| Class::Authority.holds(b)).contains(&b'@')
             }
             Trigger::Escape => matches!(text.get(at + 4), Some(b'2'..=b'7')),
-            Trigger::Slash => true,
+            Trigger::Always => true,
+            Trigger::Encrypted => names_value(text, at) || text[..at].ends_with(b"reasoning.enc"),
         }
     }
 }
 
-/// Whether a word could begin at `start`.
+/// Whether a word could begin at `start`, in text or in JSON as it stands on the line.
 fn begins_word(text: &[u8], start: usize) -> bool {
-    match text[..start] {
+    let before = &text[..start];
+    match before {
         [] => true,
-        [.., before] if !Class::Word.holds(before) || before == b'-' => true,
-        [.., b'\\', b'n' | b'r' | b't'] => true,
-        // A colour code ends in a letter.
-        ref before => has_escape(before),
+        [.., last] if !Class::Word.holds(*last) || *last == b'-' => true,
+        // Escapes and colour codes end in a letter or a digit.
+        [.., b'\\', _] => true,
+        _ => has_escape(before),
     }
 }
 
+/// Whether `text` ends a little behind an escape.
 fn has_escape(text: &[u8]) -> bool {
-    text.contains(&0x1b) || text.windows(4).any(|w| w.eq_ignore_ascii_case(b"001b"))
+    // Six bytes for `\u001b`, and the code.
+    let near = &text[text.len().saturating_sub(usize::from(MAX_ESCAPE) + 8)..];
+    near.contains(&0x1b) || near.windows(2).any(|w| w == b"\\u")
 }
 
 /// Whether the word around `at` names a secret and a value could stand behind it.
@@ -210,7 +248,7 @@ fn names_value(text: &[u8], at: usize) -> bool {
         let rest = &word[1..];
         kind = names::classify(&rest[rest.iter().take_while(|b| **b == b'-').count()..]);
     }
-    if kind.is_none() && has_escape(&text[..at]) {
+    if kind.is_none() && has_escape(&text[..at.min(start + 8)]) {
         return true;
     }
     let Some(kind) = kind else { return false };
@@ -226,5 +264,19 @@ fn names_value(text: &[u8], at: usize) -> bool {
             !gap.is_empty() && (flag || matches!(kind, NameKind::Bearer | NameKind::Basic))
         }
         None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Beyond 64 pieces the vectorised search is not built, and all text becomes an order of magnitude slower.
+    #[test]
+    fn the_pieces_are_few_enough_for_the_fast_search() {
+        for json in [false, true] {
+            let prefilter = Prefilter::new(json);
+            assert!(prefilter.long.triggers.len() <= 64 && prefilter.short.triggers.len() <= 64);
+        }
     }
 }

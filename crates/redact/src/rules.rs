@@ -95,8 +95,8 @@ impl Rules {
         let inner = Inner {
             text: Arc::clone(&self.inner.text),
             line: Arc::clone(&self.inner.line),
-            escapes: literals.as_ref().is_some_and(|l| l.beyond_ascii())
-                || private.iter().any(|n| !n.is_ascii()),
+            escapes: literals.as_ref().is_some_and(|l| l.have_escapes())
+                || private.iter().any(|n| !n.is_ascii() || n.contains('/')),
             literals,
             private,
             extras: Extras::new(&extras),
@@ -183,6 +183,6 @@ impl Rules {
                 .extras
                 .as_ref()
                 .is_some_and(|extras| extras.are_in(line))
-            || (self.inner.escapes && line.contains("\\u"))
+            || (self.inner.escapes && (line.contains("\\u") || line.contains("\\/")))
     }
 }

@@ -26,7 +26,7 @@ pub(crate) enum Class {
 impl Class {
     /// Whether the class has this byte. A class has all or none of the bytes of characters beyond ASCII, so that it
     /// never ends within one.
-    pub(crate) const fn holds(self, b: u8) -> bool {
+    const fn spelled(self, b: u8) -> bool {
         match self {
             Class::Word => b.is_ascii_alphanumeric() || b == b'_' || b == b'-',
             Class::Dotted => {
@@ -34,7 +34,7 @@ impl Class {
             }
             Class::Path => b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'/'),
             Class::Value => {
-                Class::Line.holds(b)
+                Class::Line.spelled(b)
                     && !matches!(
                         b,
                         b',' | b';' | b'&' | b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'|'
@@ -45,7 +45,7 @@ impl Class {
                 (b >= b' ' || b == b'\t') && b != 0x7f && !matches!(b, b'"' | b'\'' | b'`' | b'\\')
             }
             Class::Authority => {
-                Class::Line.holds(b)
+                Class::Line.spelled(b)
                     && !matches!(
                         b,
                         b'/' | b'?' | b'#' | b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'|'
@@ -62,7 +62,40 @@ impl Class {
             }
         }
     }
+
+    /// Whether the class has this byte.
+    #[inline]
+    pub(crate) fn holds(self, b: u8) -> bool {
+        CLASSES[b as usize] & (1 << self as u8) != 0
+    }
 }
+
+/// The classes of each byte, as bits.
+static CLASSES: [u8; 256] = {
+    let all = [
+        Class::Word,
+        Class::Dotted,
+        Class::Path,
+        Class::Value,
+        Class::Line,
+        Class::Header,
+        Class::Authority,
+        Class::Pem,
+    ];
+    let mut table = [0; 256];
+    let mut b = 0;
+    while b < 256 {
+        let mut at = 0;
+        while at < all.len() {
+            if all[at].spelled(b as u8) {
+                table[b] |= 1 << all[at] as u8;
+            }
+            at += 1;
+        }
+        b += 1;
+    }
+    table
+};
 
 /// What is being swallowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

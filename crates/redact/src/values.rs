@@ -419,7 +419,7 @@ fn is_bare_secret(value: &[u8]) -> bool {
     value.len() >= 8
         && is_random(value)
         && !matches!(value[0], b'/' | b'.' | b'~')
-        && !value.windows(3).any(|w| w == b"://")
+        && !value.windows(2).any(|w| w == b"::" || w == b":/")
         && value.iter().all(|b| b.is_ascii_graphic())
 }
 
