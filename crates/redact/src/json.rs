@@ -215,9 +215,16 @@ impl<'t> Walk<'_, 't, '_> {
         let line = self.line;
         let says = decode(&line[at.start + 1..at.end - 1]);
         if self.level().is_some_and(|level| level.expects_key) {
-            self.text(&at, &says);
+            // The key counts as it will stand, so that what is masked once is masked for good.
+            let key = match self.rules.mask(&says) {
+                Cow::Owned(masked) => {
+                    self.edits.push((at, Cow::Owned(quote(&masked))));
+                    Cow::Owned(masked)
+                }
+                Cow::Borrowed(_) => says,
+            };
             if let Some(level) = self.level() {
-                level.key = Some(says);
+                level.key = Some(key);
             }
             return;
         }

@@ -139,8 +139,11 @@ pub(crate) fn classify(name: &[u8]) -> Option<NameKind> {
     let end = name.iter().rposition(|b| !b.is_ascii_digit() && !is_joint(*b))? + 1;
     let name = &name[..end];
     // Almost every word of a text leaves here.
-    match name[end - 1] | 0x20 {
-        b'n' | b't' | b'd' | b'e' | b'y' | b's' | b'l' | b'h' | b'r' | b'c' => {}
+    let [.., x, y, z] = *name else { return None };
+    match &[x | 0x20, y | 0x20, z | 0x20] {
+        b"ken" | b"ret" | b"ord" | b"swd" | b"ase" | b"key" | b"ial" | b"als" | b"ass" | b"pat" | b"pwd"
+        | b"uth" => {}
+        b"ion" | b"kie" | b"rer" | b"sic" | b"ure" | b"ent" | b"ing" => {}
         _ => return None,
     }
     let start = word_start(name);

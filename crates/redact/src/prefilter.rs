@@ -260,7 +260,7 @@ fn names_value(text: &[u8], at: usize) -> bool {
         _ if gap.iter().any(|b| matches!(b, b'"' | b'\'' | b'`' | b'\\')) => true,
         Some(_) => {
             // Only a flag, `Bearer` and `Basic` have their value behind a mere blank.
-            let flag = dashes >= 2 || text[..start].ends_with(b"--") || text[..start].ends_with(b"\\");
+            let flag = text[start..at].windows(2).any(|two| two == b"--");
             !gap.is_empty() && (flag || matches!(kind, NameKind::Bearer | NameKind::Basic))
         }
         None => false,

@@ -141,12 +141,17 @@ pub(crate) const fn first_bytes() -> [(u8, u8); 256] {
     table
 }
 
+/// Sorted by first byte: from which row on, and up to which.
 static FIRST: [(u8, u8); 256] = first_bytes();
 
 /// What begins with `rest`, which stands at the start of a word.
 pub(crate) fn at_word(rest: &[u8], end: bool) -> Verdict {
     let (from, to) = FIRST[rest[0] as usize];
     for shape in &SHAPES[from as usize..to as usize] {
+        // Nearly every word differs in its second letter.
+        if rest.len() > 1 && rest[1] != shape.opening.as_bytes()[1] {
+            continue;
+        }
         match shape.matches(rest, end) {
             Verdict::Keep => {}
             verdict => return verdict,

@@ -390,7 +390,7 @@ fn is_placeholder(value: &[u8]) -> bool {
 /// Whether a value is itself the name of a secret, as in `token=self.api_token`.
 fn names_secret(value: &[u8]) -> bool {
     let last = value.rsplit(|b| *b == b'.' || *b == b':').next().unwrap_or(value);
-    std::str::from_utf8(last).is_ok_and(is_secret_name) && !is_random(value)
+    !value.contains(&b'-') && std::str::from_utf8(last).is_ok_and(is_secret_name) && !is_random(value)
 }
 
 /// A name, or names joined by dots, as code has them.

@@ -126,6 +126,14 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![4 => prop::collection::vec(piece(), 0..24).prop_map(|pieces| pieces.concat()), 1 => any::<String>()]
 }
 
+/// A failure prints its case; the seed of a run is told by proptest itself, and no file is written for it.
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 /// The text in pieces: cut after these many characters each, in turn.
 fn cut(text: &str, lengths: &[usize]) -> Vec<String> {
     let mut chars = text.chars();
@@ -206,7 +214,7 @@ fn structure(value: &serde_json::Value) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn a_stream_lets_out_what_the_whole_becomes(text in text(), lengths in prop::collection::vec(1usize..9, 1..6)) {
