@@ -283,7 +283,10 @@ mod tests {
             "see [x](https://a.example)\n"
         );
         let deep = nested(&"> ".repeat(100_000));
-        assert!(deep.starts_with("```markdown\n> > "), "bounded: what is nested too deep is fenced");
+        assert!(
+            deep.starts_with("```markdown\n> > "),
+            "bounded: what is nested too deep is fenced"
+        );
         assert_eq!(quoted("a\n\nb\n"), "> a\n>\n> b\n");
     }
 }

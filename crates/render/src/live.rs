@@ -10,7 +10,8 @@
 //! - a task, a helper, a plan, a prompt is told again whenever what a person reads of it has changed.
 //!
 //! *untrusted* holds as in the rest of the crate, also for a sequence that comes in pieces: each character is judged alone.
-//! *bounded*: at most [`OPEN_LIMIT`] rows are remembered, the newest; what happens to a forgotten one is told in full.
+//! *bounded*: at most [`OPEN_LIMIT`] rows are remembered, the newest; of a forgotten one only what is new is told,
+//! without a check whether it was told before.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -189,7 +190,8 @@ impl Live {
                 let text = append.text.get(known..).unwrap_or_default();
                 self.stream(append.seq, style.unwrap_or_default(), text, out);
             }
-            _ => {}
+            // A prompt that grows after it was told, or a text that was forgotten: what is new is told.
+            Some(Told::Turn | Told::Row(_)) | None => self.stream(append.seq, Style::PLAIN, append.text, out),
         }
     }
 

@@ -239,7 +239,10 @@ impl View {
         let mut block = self.content(&message.content, |text| markdown(text, base, ink));
         if message.superseded {
             block.push(Line::of(
-                vec![ink.span("broken off and said again", YELLOW)],
+                vec![
+                    ink.mark("↳ ", "^ ", Style::DIM),
+                    ink.span("broken off and said again", YELLOW),
+                ],
                 Fit::Wrap,
             ));
         }
@@ -268,8 +271,9 @@ impl View {
             TextState::Ended => {}
             TextState::Open => block.push(Line::of(vec![self.ink.mark("…", "...", CYAN)], Fit::Wrap)),
             TextState::Cut => {
+                let note = self.ink.span("cut off here: the agent process ended", RED);
                 block.push(Line::of(
-                    vec![self.ink.span("cut off here: the agent process ended", RED)],
+                    vec![self.ink.mark("↳ ", "^ ", Style::DIM), note],
                     Fit::Wrap,
                 ));
             }

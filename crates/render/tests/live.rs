@@ -139,6 +139,33 @@ fn reasoning_is_one_line_once_it_ends() {
 }
 
 #[test]
+fn bounded_the_oldest_open_row_is_forgotten_and_told_again() {
+    let mut live = Live::new(&TERMINAL);
+    let members = r#""kind":"tool","call":"c","title":"make","state":"running","authorization":"not_asked""#;
+    let count = tapline_render::OPEN_LIMIT as u64 + 1;
+    for seq in 1..=count {
+        assert_ne!(told(&mut live, &Change::Put(&of(seq, members))), "");
+    }
+    assert_eq!(
+        told(&mut live, &Change::Put(&of(2, members))),
+        "",
+        "row 2 is remembered"
+    );
+    assert_ne!(told(&mut live, &Change::Put(&of(1, members))), "", "row 1 is not");
+}
+
+#[test]
+fn a_prompt_that_grows_after_it_was_told_shows_what_is_new() {
+    let mut live = Live::new(&TERMINAL);
+    let prompt = of(1, r#""kind":"user","text":"Go","by":"agent""#);
+    assert_eq!(
+        told(&mut live, &Change::Put(&prompt)),
+        "▌ Go\n↳ put in by the agent itself\n"
+    );
+    assert_eq!(told(&mut live, &append(&prompt, 2, " on.\n")), "\non.\n");
+}
+
+#[test]
 fn every_kind_as_it_would_be_followed() {
     let mut live = Live::new(&Terminal {
         width: 80,

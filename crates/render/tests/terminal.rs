@@ -69,6 +69,27 @@ fn every_kind_in_colour() {
     insta::assert_snapshot!("colour_80", text.replace('\u{1b}', "␛"));
 }
 
+#[test]
+fn sessions_that_start_each_other_in_a_ring_are_each_told_once() {
+    let session = |id: &str| Session {
+        title: Some(format!("session {id}.")),
+        ..Session::new(id.into())
+    };
+    let helper = |id: &str, child: &str| {
+        let json = format!(
+            r#"{{"id":"{id}/1","seq":1,"kind":"helper","session":"{id}","helper":"h","label":"l","state":"running","child":"{child}","revision":1,"frames":[1,1]}}"#
+        );
+        vec![Arc::new(serde_json::from_str::<Row>(&json).expect("a row"))]
+    };
+    let text = show(
+        &[(session("a"), helper("a", "b")), (session("b"), helper("b", "a"))],
+        &terminal(80),
+    );
+    for title in ["session a.", "session b."] {
+        assert_eq!(text.matches(title).count(), 1, "{text}");
+    }
+}
+
 /// Takes out what a style may consist of; whatever else begins with an escape stays.
 fn without_styles(text: &str) -> String {
     let mut out = String::new();
