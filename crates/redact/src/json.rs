@@ -320,7 +320,7 @@ impl<'t> Walk<'_, 't, '_> {
 fn secret_kind(kind: NameKind) -> Option<Kind> {
     match kind {
         NameKind::Password => Some(Kind::Password),
-        NameKind::Secret => Some(Kind::Secret),
+        NameKind::Secret | NameKind::Key => Some(Kind::Secret),
         NameKind::Authorization => Some(Kind::Authorization),
         NameKind::Cookie => Some(Kind::Cookie),
         NameKind::Bearer | NameKind::Basic | NameKind::Private => None,

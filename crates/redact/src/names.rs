@@ -13,8 +13,10 @@ pub const MAX_NAME: usize = 64;
 pub(crate) enum NameKind {
     /// A password: any value may be one, however short.
     Password,
-    /// A token, a secret, a key, credentials: made by a machine.
+    /// A token, a secret, credentials: made by a machine. Code and grammars use the same words for other things.
     Secret,
+    /// A key of an interface, or another that only its owner has.
+    Key,
     /// The `Authorization` header: a scheme and its token.
     Authorization,
     /// The `Cookie` and `Set-Cookie` headers.
@@ -110,10 +112,10 @@ const ENDINGS: &[(&str, NameKind)] = &[
     ("passwd", NameKind::Password),
     ("passphrase", NameKind::Password),
     ("secret", NameKind::Secret),
-    ("apikey", NameKind::Secret),
-    ("accesskey", NameKind::Secret),
-    ("secretkey", NameKind::Secret),
-    ("privatekey", NameKind::Secret),
+    ("apikey", NameKind::Key),
+    ("accesskey", NameKind::Key),
+    ("secretkey", NameKind::Key),
+    ("privatekey", NameKind::Key),
     ("authtoken", NameKind::Secret),
     ("accesstoken", NameKind::Secret),
     ("apitoken", NameKind::Secret),
@@ -126,7 +128,13 @@ const ENDINGS: &[(&str, NameKind)] = &[
 pub fn is_secret_name(name: &str) -> bool {
     matches!(
         classify(name.as_bytes()),
-        Some(NameKind::Password | NameKind::Secret | NameKind::Authorization | NameKind::Cookie)
+        Some(
+            NameKind::Password
+                | NameKind::Secret
+                | NameKind::Key
+                | NameKind::Authorization
+                | NameKind::Cookie
+        )
     )
 }
 
@@ -159,7 +167,7 @@ pub(crate) fn classify(name: &[u8]) -> Option<NameKind> {
             return SECRET_KEYS
                 .iter()
                 .any(|w| ends_with_word(before, w))
-                .then_some(NameKind::Secret);
+                .then_some(NameKind::Key);
         }
         "credential" | "credentials" => return Some(NameKind::Secret),
         "secrets" => return None,

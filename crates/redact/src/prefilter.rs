@@ -252,6 +252,10 @@ fn names_value(text: &[u8], at: usize) -> bool {
         return true;
     }
     let Some(kind) = kind else { return false };
+    if matches!(kind, NameKind::Bearer | NameKind::Basic) {
+        // Their value stands behind a blank, perhaps with a colour code between.
+        return matches!(after, [b' ' | b'\t' | 0x1b, ..] | [b'\\', b't' | b'u', ..]);
+    }
     let gap = run(after, MAX_GAP, |b| {
         matches!(b, b' ' | b'\t' | b'\\' | b'"' | b'\'' | b'`')
     });
@@ -259,9 +263,9 @@ fn names_value(text: &[u8], at: usize) -> bool {
         Some(b'=' | b':' | 0x1b) => true,
         _ if gap.iter().any(|b| matches!(b, b'"' | b'\'' | b'`' | b'\\')) => true,
         Some(_) => {
-            // Only a flag, `Bearer` and `Basic` have their value behind a mere blank.
+            // Only a flag has its value behind a mere blank.
             let flag = text[start..at].windows(2).any(|two| two == b"--");
-            !gap.is_empty() && (flag || matches!(kind, NameKind::Bearer | NameKind::Basic))
+            !gap.is_empty() && flag
         }
         None => false,
     }

@@ -335,12 +335,14 @@ fn is_persons(address: &str) -> bool {
 
 /// Not part of a file's name, as in `settings.local.json` and `.env.local`.
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
-    let before = text[..start].bytes().next_back();
-    let after = &text.as_bytes()[end..];
     let joined = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-' || b == b'(';
-    !before.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
-        && !after.first().is_some_and(|b| joined(*b))
-        && !(after.first() == Some(&b'.') && after.get(1).is_some_and(|b| joined(*b)))
+    let before = text[..start].bytes().next_back();
+    let within = before.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'));
+    let goes_on = match text.as_bytes()[end..] {
+        [b'.', next, ..] | [next, ..] => joined(next),
+        [] => false,
+    };
+    !within && !goes_on
 }
 
 fn from_percent(text: &str) -> Option<String> {

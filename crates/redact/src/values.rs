@@ -123,7 +123,7 @@ pub(crate) fn decide(place: &Place, rest: &[u8], end: bool) -> Verdict {
         },
         NameKind::Cookie => cookie(place, rest, end),
         NameKind::Private => private(place, rest, end),
-        NameKind::Password | NameKind::Secret => {
+        NameKind::Password | NameKind::Secret | NameKind::Key => {
             let verdict = match place.quote {
                 Some(quote) => in_quotes(place, quote, rest, end),
                 None => bare(place, rest, end),
@@ -263,7 +263,15 @@ fn in_quotes(place: &Place, (quote, depth): (u8, u8), rest: &[u8], end: bool) ->
             .iter()
             .any(|b| matches!(b, b'{' | b'}' | b'(' | b')' | b'<'))
             && !is_random(value);
-        value.len() >= shortest && !value.iter().any(u8::is_ascii_whitespace) && !code && !names_secret(value)
+        // `token: "keyword.operator"` is a grammar's, `secret: "crimson"` a story's.
+        let word = place.name.kind == NameKind::Secret
+            && !value.iter().any(u8::is_ascii_digit)
+            && (value.len() < 20 || is_dotted(value));
+        value.len() >= shortest
+            && !value.iter().any(u8::is_ascii_whitespace)
+            && !word
+            && !code
+            && !names_secret(value)
     };
     if secret {
         Judged::Yes(Swallow::Quoted { quote, depth, run: 0 })
@@ -421,6 +429,19 @@ fn is_bare_secret(value: &[u8]) -> bool {
         && !matches!(value[0], b'/' | b'.' | b'~')
         && !value.windows(2).any(|w| w == b"::" || w == b":/")
         && value.iter().all(|b| b.is_ascii_graphic())
+        && !is_type(value)
+}
+
+/// `X509PrivateKeyFlags`: capitals begin words, so that seldom one kind of letter follows another.
+fn is_type(value: &[u8]) -> bool {
+    let class = |b: u8| (b.is_ascii_digit(), b.is_ascii_uppercase());
+    let changes = value
+        .windows(2)
+        .filter(|w| class(w[0]) != class(w[1]) && !(w[0].is_ascii_uppercase() && w[1].is_ascii_lowercase()));
+    value[0].is_ascii_uppercase()
+        && is_path(value)
+        && value.iter().any(u8::is_ascii_lowercase)
+        && 4 * changes.count() < value.len()
 }
 
 /// Whether it is a token in a header: not a word of prose.
@@ -441,11 +462,8 @@ fn is_basic(value: &[u8]) -> bool {
     if whole.len() < 6 || whole.len() % 4 == 1 {
         return false;
     }
-    let engine = base64::engine::general_purpose::STANDARD_NO_PAD;
-    let lenient = base64::engine::GeneralPurpose::new(
-        &base64::alphabet::STANDARD,
-        base64::engine::GeneralPurposeConfig::from(*engine.config()).with_decode_allow_trailing_bits(true),
-    );
+    let config = base64::engine::general_purpose::NO_PAD.with_decode_allow_trailing_bits(true);
+    let lenient = base64::engine::GeneralPurpose::new(&base64::alphabet::STANDARD, config);
     lenient
         .decode(whole)
         .is_ok_and(|text| text.contains(&b':') && text.iter().all(|b| *b >= b' ' && *b != 0x7f))
