@@ -1,1 +1,4 @@
 //! tapline-prompt
+#![forbid(unsafe_code)]
+pub mod json;
+pub mod path;
