@@ -23,7 +23,6 @@ use indexmap::IndexMap;
 pub use number::Number;
 pub use parse::{MAX_DEPTH, ParseError, ParseErrorKind};
 pub use text::Text;
-pub(crate) use write::escape_into;
 
 /// Any JSON value.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -46,7 +45,11 @@ pub enum Json {
 impl Json {
     /// The string, if this is one.
     pub fn as_text(&self) -> Option<&Text> {
-        if let Json::String(text) = self { Some(text) } else { None }
+        if let Json::String(text) = self {
+            Some(text)
+        } else {
+            None
+        }
     }
 
     /// The string as `&str`, if this is one.
@@ -56,22 +59,38 @@ impl Json {
 
     /// The object, if this is one.
     pub fn as_object(&self) -> Option<&Object> {
-        if let Json::Object(object) = self { Some(object) } else { None }
+        if let Json::Object(object) = self {
+            Some(object)
+        } else {
+            None
+        }
     }
 
     /// The items, if this is an array.
     pub fn as_array(&self) -> Option<&[Json]> {
-        if let Json::Array(items) = self { Some(items) } else { None }
+        if let Json::Array(items) = self {
+            Some(items)
+        } else {
+            None
+        }
     }
 
     /// The number, if this is one.
     pub fn as_number(&self) -> Option<&Number> {
-        if let Json::Number(number) = self { Some(number) } else { None }
+        if let Json::Number(number) = self {
+            Some(number)
+        } else {
+            None
+        }
     }
 
     /// The boolean, if this is one.
     pub fn as_bool(&self) -> Option<bool> {
-        if let Json::Bool(value) = self { Some(*value) } else { None }
+        if let Json::Bool(value) = self {
+            Some(*value)
+        } else {
+            None
+        }
     }
 
     /// Whether this is `null`.
@@ -189,7 +208,12 @@ impl IntoIterator for Object {
 
 impl<K: Into<Box<str>>, V: Into<Json>> FromIterator<(K, V)> for Object {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
-        Object(members.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+        Object(
+            members
+                .into_iter()
+                .map(|(key, value)| (key.into(), value.into()))
+                .collect(),
+        )
     }
 }
 

@@ -114,7 +114,9 @@ impl fmt::Display for Path {
 /// Whether a key can stand after a dot, as in JavaScript.
 fn is_plain(key: &str) -> bool {
     let mut chars = key.chars();
-    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_' || c == '$')
+    chars
+        .next()
+        .is_some_and(|c| c.is_alphabetic() || c == '_' || c == '$')
         && chars.all(|c| c.is_alphanumeric() || c == '_' || c == '$')
 }
 
@@ -124,7 +126,12 @@ mod tests {
 
     #[test]
     fn is_written_as_a_javascript_programmer_would() {
-        let path = Path::root().join("prompt").join(3).join("content").join("a b".to_owned()).join("x/y~".to_owned());
+        let path = Path::root()
+            .join("prompt")
+            .join(3)
+            .join("content")
+            .join("a b".to_owned())
+            .join("x/y~".to_owned());
         assert_eq!(path.to_string(), r#"prompt[3].content["a b"]["x/y~"]"#);
         assert_eq!(path.pointer(), "/prompt/3/content/a b/x~1y~0");
         assert_eq!(Path::root().join(0).join("role").to_string(), "[0].role");

@@ -15,7 +15,9 @@ impl Number {
 
     /// A number from a double, or nothing for infinities and NaN, which JSON does not have.
     pub fn from_f64(value: f64) -> Option<Self> {
-        value.is_finite().then(|| Number(ryu_js::Buffer::new().format(value).into()))
+        value
+            .is_finite()
+            .then(|| Number(ryu_js::Buffer::new().format(value).into()))
     }
 
     /// The text as it was written in the document.
@@ -39,7 +41,11 @@ impl Number {
     /// The text that `JSON.stringify` gives for this number.
     pub fn to_js(&self) -> String {
         let value = self.as_f64();
-        if value.is_finite() { ryu_js::Buffer::new().format(value).to_owned() } else { "null".to_owned() }
+        if value.is_finite() {
+            ryu_js::Buffer::new().format(value).to_owned()
+        } else {
+            "null".to_owned()
+        }
     }
 }
 

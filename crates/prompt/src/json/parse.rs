@@ -68,7 +68,11 @@ pub enum ParseErrorKind {
 }
 
 fn place(path: &Path) -> String {
-    if path.steps().is_empty() { String::new() } else { format!(", in {path}") }
+    if path.steps().is_empty() {
+        String::new()
+    } else {
+        format!(", in {path}")
+    }
 }
 
 impl Json {
@@ -79,13 +83,25 @@ impl Json {
 
     /// Reads a document without copying it: long strings stay windows into `source`.
     pub fn parse_owned(source: impl Into<Arc<String>>) -> Result<Json, ParseError> {
-        Parser { source: source.into(), at: 0, depth: 0, strict: true }.document()
+        Parser {
+            source: source.into(),
+            at: 0,
+            depth: 0,
+            strict: true,
+        }
+        .document()
     }
 
     /// Reads JSON text as `JSON.parse` would: the last of two equal keys wins, a number too large is
     /// kept, half a surrogate pair becomes U+FFFD.
     pub(crate) fn parse_lenient(source: &str) -> Result<Json, ParseError> {
-        Parser { source: Arc::new(source.to_owned()), at: 0, depth: 0, strict: false }.document()
+        Parser {
+            source: Arc::new(source.to_owned()),
+            at: 0,
+            depth: 0,
+            strict: false,
+        }
+        .document()
     }
 
     /// As [`Json::parse_lenient`], but refuses what could set a prototype in JavaScript: a key
@@ -96,7 +112,9 @@ impl Json {
                 Json::Array(items) => items.iter().all(is_safe),
                 Json::Object(object) => {
                     !object.contains_key("__proto__")
-                        && object.get("constructor").is_none_or(|inner| inner.get("prototype").is_none())
+                        && object
+                            .get("constructor")
+                            .is_none_or(|inner| inner.get("prototype").is_none())
                         && object.iter().all(|(_, value)| is_safe(value))
                 }
                 _ => true,
@@ -175,7 +193,9 @@ impl Parser {
             return Ok(Json::Array(items));
         }
         loop {
-            let item = self.value().map_err(|failure| within(failure, items.len().into()))?;
+            let item = self
+                .value()
+                .map_err(|failure| within(failure, items.len().into()))?;
             items.push(item);
             self.skip_blanks();
             if self.eat(b']') {
@@ -208,7 +228,9 @@ impl Parser {
             if !self.eat(b':') {
                 return Err(self.unexpected("a colon"));
             }
-            let value = self.value().map_err(|failure| within(failure, key.to_string().into()))?;
+            let value = self
+                .value()
+                .map_err(|failure| within(failure, key.to_string().into()))?;
             object.insert(key.as_str(), value);
             self.skip_blanks();
             if self.eat(b'}') {
@@ -301,7 +323,10 @@ impl Parser {
             }
             self.at += BLOCK;
         }
-        self.at += bytes[self.at..].iter().position(special).unwrap_or(bytes.len() - self.at);
+        self.at += bytes[self.at..]
+            .iter()
+            .position(special)
+            .unwrap_or(bytes.len() - self.at);
     }
 
     fn escape(&mut self, text: &mut String) -> Result<(), Failure> {
@@ -395,7 +420,11 @@ impl Parser {
     }
 
     fn fail(&self, kind: ParseErrorKind, offset: usize) -> Failure {
-        Failure { kind, offset, steps: Path::root() }
+        Failure {
+            kind,
+            offset,
+            steps: Path::root(),
+        }
     }
 }
 

@@ -23,7 +23,11 @@ pub struct Text(Repr);
 #[derive(Clone)]
 enum Repr {
     Owned(Box<str>),
-    Window { source: Arc<String>, start: usize, end: usize },
+    Window {
+        source: Arc<String>,
+        start: usize,
+        end: usize,
+    },
     Joined(Arc<Joined>),
 }
 
@@ -40,7 +44,11 @@ impl Text {
         if end - start < SHARED_FROM {
             Text(Repr::Owned(source[start..end].into()))
         } else {
-            Text(Repr::Window { source: Arc::clone(source), start, end })
+            Text(Repr::Window {
+                source: Arc::clone(source),
+                start,
+                end,
+            })
         }
     }
 
@@ -50,7 +58,11 @@ impl Text {
         if head.len() + tail.len() < SHARED_FROM {
             return Text(Repr::Owned(format!("{head}{tail}").into()));
         }
-        Text(Repr::Joined(Arc::new(Joined { head, tail, whole: OnceLock::new() })))
+        Text(Repr::Joined(Arc::new(Joined {
+            head,
+            tail,
+            whole: OnceLock::new(),
+        })))
     }
 
     /// The text in the pieces it is stored in; written one after the other they are the whole.
@@ -135,7 +147,11 @@ impl From<String> for Text {
             Text(Repr::Owned(text.into()))
         } else {
             let end = text.len();
-            Text(Repr::Window { source: Arc::new(text), start: 0, end })
+            Text(Repr::Window {
+                source: Arc::new(text),
+                start: 0,
+                end,
+            })
         }
     }
 }

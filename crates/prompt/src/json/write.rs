@@ -38,9 +38,10 @@ impl Json {
         match self {
             Json::String(text) => text.len() + 2,
             Json::Array(items) => items.iter().map(|item| item.text_bytes() + 1).sum(),
-            Json::Object(object) => {
-                object.iter().map(|(key, value)| key.len() + 4 + value.text_bytes()).sum()
-            }
+            Json::Object(object) => object
+                .iter()
+                .map(|(key, value)| key.len() + 4 + value.text_bytes())
+                .sum(),
             _ => 4,
         }
     }
@@ -89,8 +90,10 @@ fn write_object(object: &Object, style: Style, out: &mut String) {
     };
     if style == Style::Js && object.keys().any(|key| array_index(key).is_some()) {
         // JavaScript keeps keys that look like array indices in front, in numeric order.
-        let mut indexed: Vec<_> =
-            object.iter().filter_map(|(key, value)| Some((array_index(key)?, key, value))).collect();
+        let mut indexed: Vec<_> = object
+            .iter()
+            .filter_map(|(key, value)| Some((array_index(key)?, key, value)))
+            .collect();
         indexed.sort_by_key(|(index, ..)| *index);
         indexed.into_iter().for_each(|(_, key, value)| member(key, value));
         object
@@ -125,9 +128,12 @@ fn write_text(text: &Text, out: &mut String) {
 }
 
 /// Appends `text` with the characters escaped that JavaScript escapes: `"`, `\` and control characters.
-pub(crate) fn escape_into(text: &str, out: &mut String) {
+fn escape_into(text: &str, out: &mut String) {
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+    while let Some(at) = rest
+        .bytes()
+        .position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\')
+    {
         out.push_str(&rest[..at]);
         match rest.as_bytes()[at] {
             b'"' => out.push_str("\\\""),
@@ -155,8 +161,14 @@ mod tests {
 
     #[test]
     fn orders_keys_as_javascript_does() {
-        assert_eq!(js(r#"{"b":1,"2":1,"1":1,"01":1,"-1":1}"#), r#"{"1":1,"2":1,"b":1,"01":1,"-1":1}"#);
-        assert_eq!(js(r#"{"4294967295":1,"4294967294":2}"#), r#"{"4294967294":2,"4294967295":1}"#);
+        assert_eq!(
+            js(r#"{"b":1,"2":1,"1":1,"01":1,"-1":1}"#),
+            r#"{"1":1,"2":1,"b":1,"01":1,"-1":1}"#
+        );
+        assert_eq!(
+            js(r#"{"4294967295":1,"4294967294":2}"#),
+            r#"{"4294967294":2,"4294967295":1}"#
+        );
     }
 
     #[test]
