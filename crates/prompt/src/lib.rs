@@ -6,5 +6,6 @@ pub mod fault;
 pub mod json;
 pub mod media_type;
 pub mod path;
+pub mod providers;
 pub mod typed;
 pub mod types;

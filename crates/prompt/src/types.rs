@@ -9,7 +9,7 @@ pub mod generate;
 pub mod output;
 pub mod prompt;
 
-pub use call::{CallOptions, ProviderTool, ResponseFormat, Tool, ToolChoice};
+pub use call::{CallOptions, Reasoning, ResponseFormat, Tool, ToolChoice};
 pub use file::{FileData, FileUrl, Inline, StoredData};
 pub use generate::{Content, FinishReason, GenerateResult, StreamPart, Usage, Warning};
 pub use output::{ContentItem, ToolOutput};

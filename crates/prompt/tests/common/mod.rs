@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 use tapline_prompt::json::Json;
 
 /// The folder with the recorded vectors.
-pub fn vectors_dir() -> PathBuf {
+pub(crate) fn vectors_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/vectors")
 }
 
 /// Reads one vector file.
-pub fn vector(path: impl AsRef<Path>) -> Json {
+pub(crate) fn vector(path: impl AsRef<Path>) -> Json {
     let path = vectors_dir().join(path);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Json::parse_owned(text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Reads every vector in a folder, with its name. Fails if there are none.
-pub fn vectors_in(folder: &str) -> Vec<(String, Json)> {
+pub(crate) fn vectors_in(folder: &str) -> Vec<(String, Json)> {
     let mut paths: Vec<PathBuf> = fs::read_dir(vectors_dir().join(folder))
         .unwrap_or_else(|error| panic!("{folder}: {error}"))
         .map(|entry| entry.expect("a readable folder").path())
@@ -48,7 +48,7 @@ pub fn vectors_in(folder: &str) -> Vec<(String, Json)> {
 }
 
 /// The first difference between two JSON values, comparing numbers by value and ignoring member order.
-pub fn difference(want: &Json, got: &Json) -> Option<String> {
+pub(crate) fn difference(want: &Json, got: &Json) -> Option<String> {
     fn differ(want: &Json, got: &Json, at: &str) -> Option<String> {
         match (want, got) {
             (Json::Object(want), Json::Object(got)) => want
