@@ -35,28 +35,46 @@ pub fn encode(bytes: &[u8]) -> String {
 
 /// Decodes standard or URL-safe base64, with or without padding or whitespace.
 pub fn decode(text: &str) -> Result<Vec<u8>, Base64Error> {
-    let mut digits = Vec::with_capacity(text.len());
+    let length = validate(text)?;
+    let mut digits = Vec::with_capacity(length);
     digits.extend(
         text.bytes()
-            .filter(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0c))
+            .filter(|byte| !is_blank(*byte))
+            .take(length)
             .map(|byte| match byte {
                 b'-' => b'+',
                 b'_' => b'/',
                 other => other,
             }),
     );
-    if digits.len().is_multiple_of(4) {
-        for _ in 0..2 {
-            if digits.last() == Some(&b'=') {
-                digits.pop();
+    ENGINE.decode(&digits).map_err(|_| Base64Error::IncorrectLength)
+}
+
+/// Checks base64 without decoding it, and gives the number of its digits without padding.
+pub fn validate(text: &str) -> Result<usize, Base64Error> {
+    let (mut digits, mut padding, mut is_valid) = (0, 0, true);
+    for byte in text.bytes() {
+        match byte {
+            b'=' => padding += 1,
+            _ if is_blank(byte) => {}
+            _ => {
+                is_valid &= padding == 0
+                    && (byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_'));
+                digits += 1;
             }
         }
     }
-    if !digits
-        .iter()
-        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
-    {
+    // Padding is all or nothing: what is there must fill up the last group of four.
+    if !is_valid || padding > 2 || padding > 0 && (digits + padding) % 4 != 0 {
         return Err(Base64Error::InvalidCharacter);
     }
-    ENGINE.decode(&digits).map_err(|_| Base64Error::IncorrectLength)
+    if digits % 4 == 1 {
+        Err(Base64Error::IncorrectLength)
+    } else {
+        Ok(digits)
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0c)
 }

@@ -76,7 +76,7 @@ impl Model {
             cache_retention: !sixth_or_later,
             chat_temperature: !id.starts_with("gpt-4o-search-preview")
                 && !id.starts_with("gpt-4o-mini-search-preview"),
-            chat_tools_with_reasoning: !(at_least(5, 6) && !sixth_or_later),
+            chat_tools_with_reasoning: !at_least(5, 6) || sixth_or_later,
             logprobs_need_no_effort: sixth_or_later,
         }
     }

@@ -742,7 +742,7 @@ fn web_search_action(value: &Json) -> Option<Object> {
                     .as_array()
                     .is_some_and(|items| items.iter().all(|item| item.as_str().is_some()))
             };
-            if !member("query").is_none_or(|query| query.as_str().is_some())
+            if member("query").is_some_and(|query| query.as_str().is_none())
                 || !member("queries").is_none_or(are_texts)
             {
                 return None;
