@@ -7,6 +7,7 @@
 
 mod catalog;
 mod chat;
+mod content;
 mod input;
 mod responses;
 mod schema;

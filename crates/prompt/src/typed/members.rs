@@ -5,7 +5,7 @@ use crate::json::{Json, Object};
 /// The order in which a record's members stood in its document, and the members its type does not
 /// know. A record made by hand has the order of its type and nothing unknown.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Members(Option<Box<Vec<Member>>>);
+pub struct Members(Vec<Member>);
 
 #[derive(Debug, Clone, PartialEq)]
 enum Member {
@@ -16,18 +16,15 @@ enum Member {
 impl Members {
     /// Known members in an order other than that of the type. Those not named follow at the end.
     pub fn in_order(keys: impl IntoIterator<Item = &'static str>) -> Self {
-        Members(Some(Box::new(keys.into_iter().map(Member::Known).collect())))
+        Members(keys.into_iter().map(Member::Known).collect())
     }
 
     /// The members that the type does not know, in their order.
     pub fn unknown(&self) -> impl Iterator<Item = (&str, &Json)> {
-        self.0
-            .iter()
-            .flat_map(|members| members.iter())
-            .filter_map(|member| match member {
-                Member::Known(_) => None,
-                Member::Unknown(key, value) => Some((&**key, value)),
-            })
+        self.0.iter().filter_map(|member| match member {
+            Member::Known(_) => None,
+            Member::Unknown(key, value) => Some((&**key, value)),
+        })
     }
 
     /// The unknown member of that name.
@@ -39,15 +36,13 @@ impl Members {
 
     /// Adds a member that the type does not know, at the end.
     pub fn push(&mut self, key: impl Into<Box<str>>, value: impl Into<Json>) {
-        self.0
-            .get_or_insert_default()
-            .push(Member::Unknown(key.into(), value.into()));
+        self.0.push(Member::Unknown(key.into(), value.into()));
     }
 
     /// Puts the members of a record into their order, the unknown ones in their places.
     pub(crate) fn arrange<const N: usize>(&self, mut known: [(&'static str, Option<Json>); N]) -> Object {
         let mut object = Object::new();
-        for member in self.0.iter().flat_map(|members| members.iter()) {
+        for member in &self.0 {
             match member {
                 Member::Known(key) => {
                     let value = known.iter_mut().find(|(name, _)| name == key);
@@ -91,12 +86,10 @@ impl<const N: usize> Slots<N> {
                 }
             }
         }
-        let members = if as_declared {
-            Members::default()
-        } else {
-            Members(Some(Box::new(order)))
-        };
-        (Slots { keys, values }, members)
+        (
+            Slots { keys, values },
+            Members(if as_declared { Vec::new() } else { order }),
+        )
     }
 
     /// The value of a member, if it is there and was not taken yet.
