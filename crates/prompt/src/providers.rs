@@ -22,11 +22,16 @@
 //!
 //! Faults of a single provider are named in the docs of its module.
 
+pub mod chat;
 pub mod common;
+pub mod deepseek;
 pub mod gateway;
+pub mod groq;
 mod line;
 pub mod openai;
+pub mod openai_compatible;
 pub mod options;
+pub mod xai;
 
 use std::borrow::Cow;
 
@@ -39,7 +44,16 @@ use crate::types::{CallOptions, Prompt, Warning};
 pub use line::convert_line;
 
 /// Every provider API that a prompt can be converted for.
-pub const TARGETS: &[Target] = &[openai::CHAT, openai::RESPONSES, gateway::LANGUAGE_MODEL];
+pub const TARGETS: &[Target] = &[
+    openai::CHAT,
+    openai::RESPONSES,
+    openai_compatible::CHAT,
+    deepseek::CHAT,
+    groq::CHAT,
+    xai::CHAT,
+    xai::RESPONSES,
+    gateway::LANGUAGE_MODEL,
+];
 
 /// How exactly to do as the published packages do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

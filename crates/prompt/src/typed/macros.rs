@@ -81,6 +81,7 @@ macro_rules! tagged {
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
+        #[allow(clippy::large_enum_variant, reason = "boxes would stand in the way of every match on it")]
         pub enum $name {
             $( $(#[$var_meta])* $variant($record), )*
         }
