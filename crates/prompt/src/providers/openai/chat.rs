@@ -12,16 +12,14 @@ use super::{SERVICE_TIERS, schema, tools};
 use crate::error::SdkError;
 use crate::json::{Json, Number, Object, Text, object};
 use crate::media_type;
+use crate::providers::chat;
 use crate::providers::common::{self, ErrorText, arguments_object_text, data_url, output_text, part_path};
 use crate::providers::options::Options;
 use crate::providers::{Call, Log, Request};
 use crate::typed::Map;
 use crate::types::call::JsonFormat;
 use crate::types::prompt::{AssistantMessage, FilePart, ToolMessage, UserMessage};
-use crate::types::{
-    AssistantPart, FileData, Message, ResponseFormat, ToolOutput, ToolPart, UserPart, Warning,
-    provider_option,
-};
+use crate::types::{AssistantPart, FileData, Message, ToolOutput, UserPart, Warning, provider_option};
 
 const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
@@ -48,9 +46,9 @@ pub(super) fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError>
         SystemMode::System
     });
     let messages = messages(call, mode, log)?;
-    let response_format = match &options.response_format {
-        Some(ResponseFormat::Json(format)) => Some(response_format(format, own.strict_json_schema, log)?),
-        _ => None,
+    let response_format = match chat::json_format(options) {
+        Some(format) => Some(response_format(format, own.strict_json_schema, log)?),
+        None => None,
     };
 
     let mut sampling = Sampling {
@@ -323,7 +321,7 @@ fn marked_text(text: &Text, mark: Option<&Json>) -> Json {
 }
 
 fn user_message(message: &UserMessage, name: Option<Text>) -> Result<Object, SdkError> {
-    if let [UserPart::Text(part)] = &message.content[..]
+    if let Some(part) = chat::only_text(message)
         && cache_breakpoint(part.provider_options.as_ref()).is_none()
     {
         return Ok(object! { "role": "user", "content": &part.text, "name"?: name });
@@ -418,11 +416,7 @@ fn assistant_message(at: usize, message: &AssistantMessage, name: Option<Text>, 
                         "input that is no JSON object is sent as {}",
                     );
                 }
-                tool_calls.push(object! {
-                    "id": &part.tool_call_id,
-                    "type": "function",
-                    "function": object! { "name": &part.tool_name, "arguments": arguments },
-                });
+                tool_calls.push(chat::tool_call(part, Some(arguments)));
             }
             other => log.dropped(
                 part_path(at, index),
@@ -455,14 +449,7 @@ fn tool_messages(
     messages: &mut Vec<Object>,
     log: &mut Log,
 ) {
-    for (index, part) in message.content.iter().enumerate() {
-        let part = match part {
-            ToolPart::ToolResult(part) => part,
-            ToolPart::ApprovalResponse(_) => {
-                log.dropped(part_path(at, index), "the chat API has no approval responses");
-                continue;
-            }
-        };
+    for (index, part) in chat::results(at, message, log) {
         let on_output = match &part.output {
             ToolOutput::Content(output) => {
                 let path = part_path(at, index).join("output");

@@ -3,6 +3,7 @@
 use super::schema;
 use crate::error::SdkError;
 use crate::json::{Json, Object, Text, object};
+use crate::providers::chat;
 use crate::providers::common::ToolNames;
 use crate::types::call::{FunctionTool, ProviderTool};
 use crate::types::{CallOptions, Tool, ToolChoice, Warning, provider_option};
@@ -83,12 +84,7 @@ pub(super) fn for_chat(options: &CallOptions) -> Result<Prepared, SdkError> {
         });
     }
     prepared.tools = Some(converted);
-    prepared.choice = options.tool_choice.as_ref().map(|choice| match choice {
-        ToolChoice::Tool(named) => {
-            object! { "type": "function", "function": object! { "name": &named.tool_name } }.into()
-        }
-        other => other.tag().into(),
-    });
+    prepared.choice = options.tool_choice.as_ref().map(chat::choice);
     Ok(prepared)
 }
 
