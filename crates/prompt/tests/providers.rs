@@ -190,3 +190,51 @@ fn the_mended_profile_sends_bytes_in_tool_results_as_base64() {
     assert!(content("exact").contains(r#""data":{"0":137,"1":80}"#));
     assert!(content("fixed").contains(r#""data":"iVA=""#));
 }
+
+#[test]
+fn base64_is_not_copied_before_the_body_is_written() {
+    use std::sync::Arc;
+
+    use tapline_prompt::providers::{Call, Profile, Target};
+    use tapline_prompt::types::{CallOptions, Prompt};
+
+    let base64 = "iVBORw0KGgoA".repeat(10_000);
+    let source = Arc::new(format!(
+        r#"[{{"role":"user","content":[{{"type":"file","mediaType":"image/*","data":{{"type":"data","data":"{base64}"}}}}]}}]"#
+    ));
+    let prompt = Prompt::from_value(Json::parse_owned(Arc::clone(&source)).expect("JSON")).expect("a prompt");
+    for (provider, api) in [
+        ("openai", "chat"),
+        ("openai", "responses"),
+        ("deepseek", "chat"),
+        ("xai", "responses"),
+    ] {
+        let (settings, options) = (Object::new(), CallOptions::new());
+        let call = Call {
+            model: "gpt-4o",
+            settings: &settings,
+            prompt: &prompt,
+            options: &options,
+            profile: Profile::Exact,
+        };
+        let target = Target::find(provider, api).expect("a target");
+        let body = Json::from(target.convert(&call).expect("a body").request.body);
+        let url = find_long_text(&body).unwrap_or_else(|| panic!("{provider}/{api}: no data URL"));
+        let payload = url.pieces()[1];
+        assert_eq!(payload, base64);
+        let window = source.as_bytes().as_ptr_range();
+        assert!(
+            window.contains(&payload.as_ptr()),
+            "{provider}/{api}: the base64 was copied"
+        );
+    }
+}
+
+fn find_long_text(value: &Json) -> Option<tapline_prompt::json::Text> {
+    match value {
+        Json::String(text) if text.len() > 1000 => Some(text.clone()),
+        Json::Array(items) => items.iter().find_map(find_long_text),
+        Json::Object(object) => object.iter().find_map(|(_, value)| find_long_text(value)),
+        _ => None,
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::{Json, Number, Object, Text};
+use super::{Json, Number, Object, Text, plain_length};
 use crate::path::{Path, Step};
 
 /// How many arrays and objects may stand inside each other.
@@ -311,22 +311,9 @@ impl Parser {
         }
     }
 
-    /// Moves over the characters of a string that stand for themselves. Most of a large prompt is
-    /// base64, so this goes by blocks, whose check the compiler turns into vector instructions.
+    /// Moves over the characters of a string that stand for themselves.
     fn skip_plain(&mut self) {
-        const BLOCK: usize = 64;
-        let special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-        let bytes = self.source.as_bytes();
-        while let Some(block) = bytes.get(self.at..self.at + BLOCK) {
-            if block.iter().fold(false, |found, byte| found | special(byte)) {
-                break;
-            }
-            self.at += BLOCK;
-        }
-        self.at += bytes[self.at..]
-            .iter()
-            .position(special)
-            .unwrap_or(bytes.len() - self.at);
+        self.at += plain_length(&self.source.as_bytes()[self.at..]);
     }
 
     fn escape(&mut self, text: &mut String) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Json, Object, Text};
+use super::{Json, Object, Text, plain_length};
 
 /// How numbers and keys are written.
 #[derive(Clone, Copy, PartialEq)]
@@ -130,11 +130,12 @@ fn write_text(text: &Text, out: &mut String) {
 /// Appends `text` with the characters escaped that JavaScript escapes: `"`, `\` and control characters.
 fn escape_into(text: &str, out: &mut String) {
     let mut rest = text;
-    while let Some(at) = rest
-        .bytes()
-        .position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\')
-    {
+    loop {
+        let at = plain_length(rest.as_bytes());
         out.push_str(&rest[..at]);
+        if at == rest.len() {
+            return;
+        }
         match rest.as_bytes()[at] {
             b'"' => out.push_str("\\\""),
             b'\\' => out.push_str("\\\\"),
@@ -148,7 +149,6 @@ fn escape_into(text: &str, out: &mut String) {
         // What was found is a single byte, so the next one starts a character.
         rest = &rest[at + 1..];
     }
-    out.push_str(rest);
 }
 
 #[cfg(test)]
