@@ -43,6 +43,27 @@ pub trait Store {
     fn complete(&mut self) {}
 }
 
+impl<T: Store + ?Sized> Store for Box<T> {
+    fn open(&mut self, session: SessionRef, provider: Option<&str>, way: Way) -> Opened {
+        (**self).open(session, provider, way)
+    }
+    fn change(&mut self, session: SessionRef, change: &Change<'_>) {
+        (**self).change(session, change);
+    }
+    fn row(&self, session: SessionRef, id: &RowId) -> Option<Arc<Row>> {
+        (**self).row(session, id)
+    }
+    fn blob(&mut self, hash: &str, bytes: &[u8]) {
+        (**self).blob(hash, bytes);
+    }
+    fn input(&mut self, record: &TapeRecord<'_>) {
+        (**self).input(record);
+    }
+    fn complete(&mut self) {
+        (**self).complete();
+    }
+}
+
 /// Looks on: what `explain` and `translate --format events` print. Every method has a default that does nothing.
 pub trait Watch {
     /// An input begins: what it is, after masking.

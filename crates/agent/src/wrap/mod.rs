@@ -11,9 +11,13 @@
 //! - Signals that reach us reach the agent's process group.
 //! - When we are killed, the agent is ended.
 
+mod clerk;
 pub mod guard;
+mod keeper;
+mod ledger;
 mod pump;
 mod signals;
+mod spill;
 mod tap;
 
 use std::ffi::OsString;
@@ -24,9 +28,13 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use tap::Tap;
+use clerk::Clerk;
+use tap::{Tap, Taps};
 
-pub use tap::{Copied, Copies, QUEUE_BYTES, Stream, Taps};
+pub use clerk::{ERROR_LINE_BYTES, FINISH_WAIT, RecordOptions, Recording, UNSAVED_BYTES};
+pub use ledger::{Archive, Input, Ledger, Trouble};
+pub use spill::{Folded, fold_in};
+pub use tap::QUEUE_BYTES;
 
 /// What to run, and how.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +46,8 @@ pub struct WrapOptions {
     /// The program that runs [`guard::run`], and its arguments. Without it the agent is not ended when this process is
     /// killed.
     pub guard: Option<Vec<OsString>>,
+    /// How it is recorded, if it is.
+    pub record: Option<RecordOptions>,
 }
 
 /// How the agent ended.
@@ -118,13 +128,23 @@ impl Streams {
     }
 }
 
+/// How the agent ended, and what became of its record.
+#[derive(Debug)]
+pub struct Ended {
+    /// How the agent ended.
+    pub end: End,
+    /// What became of its record; nothing if it was not recorded, or the recording itself broke down.
+    pub recording: Option<Recording>,
+}
+
 /// Runs the agent on the standard streams of this process until it ends.
 ///
-/// The standard streams belong to the agent from now on: whatever else this process writes to them goes nowhere.
+/// The standard streams belong to the agent from now on: whatever else this process writes to them goes nowhere. One thread
+/// may go on reading standard input; the caller ends the process, best with [`End::pass_on`].
 ///
 /// # Errors
 /// Where the agent could not be started; nothing has been written then, and the streams are as they were.
-pub fn run(options: WrapOptions, taps: Taps) -> Result<End, WrapError> {
+pub fn run(mut options: WrapOptions) -> Result<Ended, WrapError> {
     let guard = options
         .guard
         .as_deref()
@@ -133,12 +153,25 @@ pub fn run(options: WrapOptions, taps: Taps) -> Result<End, WrapError> {
     let group = guard.as_ref().map_or(child.id(), guard::Guard::group);
     let signals = signals::Forwarding::start(group)?;
     let streams = Streams::take()?;
+    let (taps, clerk) = match options.record.take() {
+        None => (Taps::closed(), None),
+        Some(record) => {
+            let (taps, copies) = Taps::new();
+            // Without a clerk nothing is recorded, and the bytes pass all the same.
+            let clerk = thread::Builder::new()
+                .name("tapline-clerk".to_owned())
+                .spawn(move || Clerk::new(record).run(&copies));
+            (taps, clerk.ok())
+        }
+    };
     let end = pass(&mut child, streams, taps)?;
+    // The editor has seen the end of all output by now; only our exit waits for the record, and not for long.
+    let recording = clerk.and_then(|clerk| clerk.join().ok());
     signals.stop();
     if let Some(guard) = guard {
         guard.dismiss();
     }
-    Ok(end)
+    Ok(Ended { end, recording })
 }
 
 fn start(options: &WrapOptions, guard: Option<&guard::Guard>) -> Result<Child, WrapError> {
@@ -168,6 +201,7 @@ fn pass(child: &mut Child, streams: Streams, taps: Taps) -> io::Result<End> {
         input: input_tap,
         output: output_tap,
         errors: errors_tap,
+        end: ending,
     } = taps;
     let file = |fd: std::os::fd::OwnedFd| File::from(fd);
     // This one may wait for the editor for ever; it ends with the process.
@@ -184,12 +218,14 @@ fn pass(child: &mut Child, streams: Streams, taps: Taps) -> io::Result<End> {
     // A pump cannot panic; if one does, the others have done their work all the same.
     let _ = output.join();
     let _ = errors.join();
-    Ok(match (status.code(), status.signal()) {
+    let end = match (status.code(), status.signal()) {
         (Some(code), _) => End::Code(code),
         (None, Some(signal)) => End::Signal(signal),
         // No system that we know ends a process without one of the two.
         (None, None) => End::Code(1),
-    })
+    };
+    ending.tell(end);
+    Ok(end)
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<thread::JoinHandle<()>> {

@@ -54,6 +54,11 @@ fn pass(group: u32, signal: i32) {
     }
 }
 
+/// What a signal is called.
+pub(super) fn name(signal: i32) -> String {
+    signal_hook::low_level::signal_name(signal).map_or_else(|| format!("signal {signal}"), str::to_owned)
+}
+
 /// Dies by a signal, as far as it is one to die by. A dump of our memory would tell nothing of the agent's.
 pub(super) fn die_by(signal: i32) {
     let none = Rlimit {

@@ -6,15 +6,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::SystemTime;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, SystemTime};
+
+use super::End;
 
 /// What may wait to be looked at, in bytes.
 pub const QUEUE_BYTES: usize = 32 << 20;
 
 /// One of the three ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
+pub(super) enum Stream {
     /// From the client to the agent.
     Input,
     /// From the agent to the client.
@@ -25,30 +27,49 @@ pub enum Stream {
 
 /// A copy of the bytes of one read.
 #[derive(Debug)]
-pub struct Copied {
+pub(super) struct Copied {
     /// Which way they went.
-    pub stream: Stream,
+    pub(super) stream: Stream,
     /// When they were read.
-    pub at: SystemTime,
+    pub(super) at: SystemTime,
     /// How many bytes before them were not copied.
-    pub missing: u64,
+    pub(super) missing: u64,
     /// The bytes.
-    pub bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What arrives.
+#[derive(Debug)]
+pub(super) enum News {
+    /// A copy.
+    Copied(Copied),
+    /// The agent has ended, and all of its output came before this.
+    Ended(End, SystemTime),
+    /// Nothing came in the given time.
+    Nothing,
+    /// Nothing will come any more.
+    Gone,
 }
 
 /// Where copies arrive.
 #[derive(Debug)]
-pub struct Copies {
-    receiver: Receiver<Copied>,
+pub(super) struct Copies {
+    receiver: Receiver<News>,
     waiting: Arc<AtomicUsize>,
 }
 
 impl Copies {
-    /// The next copy; nothing once all three ways are closed.
-    pub fn next(&self) -> Option<Copied> {
-        let copied = self.receiver.recv().ok()?;
-        self.waiting.fetch_sub(copied.bytes.len(), Ordering::Relaxed);
-        Some(copied)
+    /// What comes next, within a time.
+    pub(super) fn next(&self, within: Duration) -> News {
+        match self.receiver.recv_timeout(within) {
+            Ok(News::Copied(copied)) => {
+                self.waiting.fetch_sub(copied.bytes.len(), Ordering::Relaxed);
+                News::Copied(copied)
+            }
+            Ok(news) => news,
+            Err(RecvTimeoutError::Timeout) => News::Nothing,
+            Err(RecvTimeoutError::Disconnected) => News::Gone,
+        }
     }
 }
 
@@ -57,20 +78,35 @@ impl Copies {
 pub(super) struct Tap {
     stream: Stream,
     missing: u64,
-    to: Option<(Sender<Copied>, Arc<AtomicUsize>)>,
+    to: Option<(Sender<News>, Arc<AtomicUsize>)>,
 }
 
 /// The three taps of an agent.
 #[derive(Debug)]
-pub struct Taps {
+pub(super) struct Taps {
     pub(super) input: Tap,
     pub(super) output: Tap,
     pub(super) errors: Tap,
+    pub(super) end: Ending,
+}
+
+/// Where the end of the agent is told.
+#[derive(Debug)]
+pub(super) struct Ending(Option<Sender<News>>);
+
+impl Ending {
+    /// Tells it.
+    pub(super) fn tell(&self, end: End) {
+        if let Some(to) = &self.0 {
+            // Nobody has to listen.
+            let _ = to.send(News::Ended(end, SystemTime::now()));
+        }
+    }
 }
 
 impl Taps {
     /// Taps, and where their copies arrive.
-    pub fn new() -> (Self, Copies) {
+    pub(super) fn new() -> (Self, Copies) {
         let (sender, receiver) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let tap = |stream| Tap {
@@ -82,12 +118,13 @@ impl Taps {
             input: tap(Stream::Input),
             output: tap(Stream::Output),
             errors: tap(Stream::Errors),
+            end: Ending(Some(sender.clone())),
         };
         (taps, Copies { receiver, waiting })
     }
 
     /// Taps that nobody listens to.
-    pub fn closed() -> Self {
+    pub(super) fn closed() -> Self {
         let tap = |stream| Tap {
             stream,
             missing: 0,
@@ -97,6 +134,7 @@ impl Taps {
             input: tap(Stream::Input),
             output: tap(Stream::Output),
             errors: tap(Stream::Errors),
+            end: Ending(None),
         }
     }
 }
@@ -118,7 +156,7 @@ impl Tap {
             missing: std::mem::take(&mut self.missing),
             bytes: bytes.to_vec(),
         };
-        if sender.send(copied).is_err() {
+        if sender.send(News::Copied(copied)).is_err() {
             // Nobody listens any more.
             self.to = None;
         }
@@ -129,12 +167,12 @@ impl Drop for Tap {
     fn drop(&mut self) {
         // What is missing at the end is told by an empty copy.
         if let (missing @ 1.., Some((sender, _))) = (self.missing, &self.to) {
-            let _ = sender.send(Copied {
+            let _ = sender.send(News::Copied(Copied {
                 stream: self.stream,
                 at: SystemTime::now(),
                 missing,
                 bytes: Vec::new(),
-            });
+            }));
         }
     }
 }
@@ -142,6 +180,13 @@ impl Drop for Tap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn next(copies: &Copies) -> Copied {
+        match copies.next(Duration::ZERO) {
+            News::Copied(copied) => copied,
+            news => panic!("{news:?}"),
+        }
+    }
 
     #[test]
     fn beyond_the_limit_copies_are_counted_and_the_next_one_tells() {
@@ -151,13 +196,13 @@ mod tests {
             taps.output.copy(&piece);
         }
         for _ in 0..QUEUE_BYTES / piece.len() {
-            assert_eq!(copies.next().unwrap().missing, 0);
+            assert_eq!(next(&copies).missing, 0);
         }
         taps.output.copy(b"more");
-        let copied = copies.next().unwrap();
+        let copied = next(&copies);
         assert_eq!((copied.missing, &copied.bytes[..]), (3 << 20, &b"more"[..]));
         taps.output.copy(b"again");
-        assert_eq!(copies.next().unwrap().missing, 0);
+        assert_eq!(next(&copies).missing, 0);
         assert_eq!(copies.waiting.load(Ordering::Relaxed), 0);
     }
 
@@ -167,9 +212,9 @@ mod tests {
         taps.input.copy(&vec![0; QUEUE_BYTES]);
         taps.input.copy(b"lost");
         drop(taps);
-        assert_eq!(copies.next().unwrap().bytes.len(), QUEUE_BYTES);
-        let last = copies.next().unwrap();
+        assert_eq!(next(&copies).bytes.len(), QUEUE_BYTES);
+        let last = next(&copies);
         assert_eq!((last.missing, last.bytes.len()), (4, 0));
-        assert!(copies.next().is_none());
+        assert!(matches!(copies.next(Duration::ZERO), News::Gone));
     }
 }
