@@ -26,6 +26,8 @@ pub enum Mood {
     Panics(u64),
     /// It never comes back from this input.
     Hangs(u64),
+    /// It waits at this input for a file `go` to appear beside its tape.
+    Waits(u64),
     /// It takes this long for an input.
     Slow(Duration),
     /// It is in passing trouble from this input on, until it was looked at so often.
@@ -42,6 +44,7 @@ impl Mood {
             "fails" => Self::Fails(number),
             "panics" => Self::Panics(number),
             "hangs" => Self::Hangs(number),
+            "waits" => Self::Waits(number),
             "slow" => Self::Slow(Duration::from_micros(number)),
             "passes" => Self::Passes(number, 5),
             _ => panic!("no mood {word}"),
@@ -141,6 +144,11 @@ impl Store for Book {
             Mood::Hangs(number) if number == record.number => loop {
                 std::thread::park();
             },
+            Mood::Waits(number) if number == record.number => {
+                while !self.rows.with_file_name("go").exists() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
             Mood::Fails(number) if number <= record.number => self.failed = true,
             Mood::Slow(time) => std::thread::sleep(time),
             _ => {}
