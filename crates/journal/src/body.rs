@@ -160,7 +160,7 @@ fn keep(blobs: &mut Vec<(String, Vec<u8>)>, value: Box<RawValue>) -> String {
 }
 
 /// Blobs that the row names itself: attachments, and what is kept whole of a member that was cut.
-fn attachments(row: &Row) -> Vec<String> {
+pub(crate) fn attachments(row: &Row) -> Vec<String> {
     fn media(out: &mut Vec<String>, media: &Media) {
         out.extend(media.blob.iter().cloned());
     }

@@ -115,6 +115,12 @@ pub enum Error {
         /// The session.
         session: SessionId,
     },
+    /// The connection holds as many sessions as one can.
+    #[error("This connection holds {limit} sessions already; end one before another is begun.")]
+    TooManySessions {
+        /// The limit.
+        limit: usize,
+    },
     /// This source was imported before.
     #[error("This recording is in the journal already, as session {session}.")]
     AlreadyHere {

@@ -3,10 +3,13 @@
 
 mod batch;
 mod body;
+#[cfg(feature = "contract")]
+pub mod contract;
 mod error;
 mod home;
 mod journal;
 mod live;
+mod memory;
 mod model;
 mod settle;
 mod sqlite;
@@ -19,6 +22,7 @@ pub use body::LARGE_BYTES;
 pub use error::{Error, Source};
 pub use home::{HOME_VARIABLE, Home};
 pub use journal::Journal;
+pub use memory::MemoryJournal;
 pub use model::*;
 pub use sqlite::{GROUP_COMMIT, LOCK_WAIT, RETRY, SqliteJournal, SqliteOptions};
 pub use tape::{BLOCK_BYTES, BLOCK_LIMIT};

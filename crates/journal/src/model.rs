@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tapline_timeline::{Grows, Json, Kind, Row, RowId, Session, SessionId, Time};
 
+use crate::error::Error;
+
 /// Who holds a generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
@@ -42,6 +44,20 @@ impl Mode {
 
     pub(crate) fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == word)
+    }
+
+    /// Refuses intents that nobody could carry out, with the reason.
+    pub(crate) fn takes_intents(self) -> Result<(), Error> {
+        let reason = match self {
+            Mode::Hosted => return Ok(()),
+            Mode::Wrapped => {
+                "This session belongs to the editor that started its agent; Tapline only listens. Ask there."
+            }
+            Mode::Imported => "This session was imported from a recording; there is no agent to ask.",
+        };
+        Err(Error::IntentRefused {
+            reason: reason.to_owned(),
+        })
     }
 }
 
@@ -112,6 +128,16 @@ pub enum Status {
 }
 
 impl Status {
+    /// Where a session stands: held or not, its object ended or not, requests that wait, its last turn cut or not.
+    pub(crate) fn of(live: bool, ended: bool, waiting: u64, cut: bool) -> Self {
+        match (live && !ended, waiting > 0, cut) {
+            (true, true, _) => Status::Waiting,
+            (true, false, _) => Status::Live,
+            (false, _, true) => Status::Cut,
+            (false, _, false) => Status::Ended,
+        }
+    }
+
     /// The word that stands for it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -190,7 +216,8 @@ pub enum Window {
 pub struct Follow {
     /// How many items at most.
     pub limit: usize,
-    /// Tell growth of a row that the reader has as [`News::Append`]; else each changed row comes whole.
+    /// Tell a row as it was last written and what it grew by since as [`News::Append`]; else each changed row comes once,
+    /// whole.
     pub appends: bool,
 }
 

@@ -11,14 +11,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tapline_timeline::{Change, Lookup, Row, RowId, SessionId, Time};
 
 use crate::batch::{Batch, Closed, GATHER_BYTES, Op};
 use crate::body::blob_hash;
 use crate::error::Error;
-use crate::live::LiveLock;
 use crate::model::{Begin, Generation, TapeInput};
 
 /// Longest time that streamed text waits for more before it is committed.
@@ -68,8 +67,11 @@ pub(crate) struct Begun {
     /// The session's number in the journal.
     pub(crate) number: i64,
     pub(crate) generation: Generation,
-    pub(crate) lock: Option<LiveLock>,
+    pub(crate) lock: Option<Lock>,
 }
+
+/// Proof that the owner lives; whoever drops it is gone.
+pub(crate) type Lock = Box<dyn Send + Sync>;
 
 /// A session that a writer holds.
 pub(crate) struct Held {
@@ -81,7 +83,7 @@ pub(crate) struct Held {
     saved: u64,
     /// Why it can no longer be written.
     dead: Option<Error>,
-    lock: Option<LiveLock>,
+    lock: Option<Lock>,
 }
 
 /// What a commit needs to know of a session.
@@ -119,6 +121,8 @@ struct State {
     closing: bool,
     /// Number of commits.
     commits: u64,
+    /// A session that was refused since the last flush, and why.
+    refused: Option<Error>,
 }
 
 impl Slot {
@@ -137,6 +141,7 @@ impl Slot {
                 last_input,
                 closing: false,
                 commits: 0,
+                refused: None,
             }),
             changed: Condvar::new(),
             on_saved,
@@ -195,6 +200,7 @@ impl Slot {
         {
             let mut state = self.lock();
             for (index, error) in refused {
+                state.refused = Some(error.clone());
                 state.sessions[index].dead = Some(error);
                 state.sessions[index].lock = None;
             }
@@ -208,24 +214,34 @@ impl Slot {
                 }
             }
             if self.on_saved.is_some() {
-                saved.extend(state.sessions.iter().map(|held| (held.id.clone(), held.saved)));
+                let mut changed: Vec<usize> = batch.entries.iter().map(|entry| entry.session).collect();
+                changed.sort_unstable();
+                changed.dedup();
+                saved.extend(
+                    changed
+                        .into_iter()
+                        .map(|i| (state.sessions[i].id.clone(), state.sessions[i].saved)),
+                );
             }
             if let Some((_, last)) = batch.numbers {
                 self.saved_input.store(last, Ordering::Release);
             }
-            state.flying = None;
-            state.trouble = None;
-            state.commits += 1;
-            if let Ok(batch) = Arc::try_unwrap(batch) {
-                state.spare = Some(batch.recycle());
-            }
         }
-        self.changed.notify_all();
+        // Told before a flush returns: whoever waited for it knows that all was told.
         if let Some(on_saved) = &self.on_saved {
             for (id, cursor) in saved {
                 on_saved(&id, cursor);
             }
         }
+        let mut state = self.lock();
+        state.flying = None;
+        state.trouble = None;
+        state.commits += 1;
+        if let Ok(batch) = Arc::try_unwrap(batch) {
+            state.spare = Some(batch.recycle());
+        }
+        drop(state);
+        self.changed.notify_all();
     }
 
     /// A commit failed; the batch stays and is tried again.
@@ -386,6 +402,11 @@ impl Writer {
     /// # Errors
     /// [`Error::Held`] where a live process holds it, [`Error::AlreadyHere`] where `origin` was imported before.
     pub fn begin(&mut self, begin: &Begin) -> Result<Generation, Error> {
+        if self.slot.lock().sessions.len() >= SESSIONS_LIMIT {
+            return Err(Error::TooManySessions {
+                limit: SESSIONS_LIMIT,
+            });
+        }
         let begun = self.backend.begin(&self.slot, begin)?;
         let mut state = self.slot.lock();
         state.sessions.push(Held {
@@ -530,7 +551,8 @@ impl Writer {
     /// Seals, and waits until everything is on stable storage.
     ///
     /// # Errors
-    /// What is in the way: the trouble of the commit, or [`Error::Fenced`] for a session that someone else holds now.
+    /// What is in the way: the trouble of the commit, or [`Error::Fenced`] for a session that someone else turned out to
+    /// hold since the last flush.
     pub fn flush(&mut self) -> Result<(), Error> {
         let mut state = self.slot.lock();
         state.open = false;
@@ -550,10 +572,7 @@ impl Writer {
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        match state.sessions.iter().rev().find_map(|held| held.dead.clone()) {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        state.refused.take().map_or(Ok(()), Err)
     }
 
     /// Ends the generation of a session in good order, with everything before it, and waits until that is saved.
@@ -574,7 +593,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Cursor of the last change of a session that is on stable storage.
+    /// Cursor of the last change of a session that is on stable storage; 0 for one that is not held.
     pub fn saved(&self, session: &SessionId) -> u64 {
         let state = self.slot.lock();
         state
@@ -616,6 +635,12 @@ impl Writer {
         state.closing = true;
     }
 
+    /// Lets the proofs go that this writer lives, as the end of its process would, and nothing else.
+    #[cfg(feature = "contract")]
+    pub fn lose_locks(&self) {
+        self.slot.release();
+    }
+
     /// Finds rows of this writer's sessions, what is not committed yet included.
     pub fn lookup(&self) -> RowLookup {
         RowLookup {
@@ -650,7 +675,11 @@ impl Drop for Writer {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
+        let done = state.ready.is_empty() && state.flying.is_none();
         drop(state);
+        if done {
+            self.slot.release();
+        }
         self.backend.leave(&self.slot);
     }
 }
@@ -679,4 +708,10 @@ impl Lookup for RowLookup {
 /// The session in a row's id: what stands before the last slash, since keys hold none.
 pub(crate) fn session_of(id: &RowId) -> &str {
     id.as_str().rsplit_once('/').map_or("", |(session, _)| session)
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

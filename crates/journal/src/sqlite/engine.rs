@@ -140,13 +140,6 @@ impl Engine {
                 break;
             }
         }
-        let mut state = self.queue.lock();
-        for slot in state.slots.drain(..) {
-            slot.lost();
-        }
-        for job in state.jobs.drain(..) {
-            job(Err(Error::Closed))(Err(Error::Closed));
-        }
     }
 
     fn slots(&self) -> Vec<Arc<Slot>> {
@@ -305,6 +298,23 @@ impl Engine {
                 }
                 self.store.forget_cache();
             }
+        }
+    }
+}
+
+impl Drop for Engine {
+    /// Tells everyone who waits that nothing more comes, also when the thread ends by a panic.
+    fn drop(&mut self) {
+        let (slots, jobs) = {
+            let mut state = self.queue.lock();
+            state.stop = true;
+            (std::mem::take(&mut state.slots), std::mem::take(&mut state.jobs))
+        };
+        for slot in slots {
+            slot.lost();
+        }
+        for job in jobs {
+            job(Err(Error::Closed))(Err(Error::Closed));
         }
     }
 }

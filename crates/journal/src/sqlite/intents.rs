@@ -7,9 +7,9 @@ use crate::LIST_LIMIT;
 use crate::error::Error;
 use crate::model::*;
 
-use super::now_ms;
 use super::read::Db;
 use super::store::Store;
+use crate::writer::now_ms;
 
 const INTENT: &str =
     "SELECT i.id, s.id, i.kind, i.payload, i.by, i.posted_ms, i.state, i.generation, i.outcome
@@ -71,7 +71,10 @@ impl Store {
         let mode: Option<String> = self
             .db()
             .one("posting an intent", sql, [number], |row| row.get(0))?;
-        refuse(mode.as_deref().and_then(Mode::parse).unwrap_or(Mode::Imported))?;
+        mode.as_deref()
+            .and_then(Mode::parse)
+            .unwrap_or(Mode::Imported)
+            .takes_intents()?;
         self.exec(
             "posting an intent",
             "INSERT INTO intents (session, kind, payload, by, posted_ms, state) VALUES (?, ?, ?, ?, ?, 'open')",
@@ -128,7 +131,7 @@ impl Store {
 
     /// An intent is claimed by who holds its session now.
     fn check_owner(&self, id: IntentId, owner: &Generation) -> Result<(), Error> {
-        let sql = "SELECT generation FROM sessions JOIN intents ON session = num WHERE intents.id = ? AND sessions.id = ?";
+        let sql = "SELECT sessions.generation FROM sessions JOIN intents ON session = num WHERE intents.id = ? AND sessions.id = ?";
         let current: Option<u64> = self.db().one(
             "claiming an intent",
             sql,
@@ -145,20 +148,6 @@ impl Store {
             }),
         }
     }
-}
-
-/// Refuses what Tapline cannot do, with the reason.
-pub(crate) fn refuse(mode: Mode) -> Result<(), Error> {
-    let reason = match mode {
-        Mode::Hosted => return Ok(()),
-        Mode::Wrapped => {
-            "This session belongs to the editor that started the agent; Tapline only listens. Ask there."
-        }
-        Mode::Imported => "This session was imported from a recording; there is no agent to ask.",
-    };
-    Err(Error::IntentRefused {
-        reason: reason.to_owned(),
-    })
 }
 
 fn intent(row: &SqlRow<'_>) -> rusqlite::Result<Intent> {

@@ -19,7 +19,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode};
 use tapline_timeline::{Json, Row, RowId, SessionId};
@@ -464,12 +464,6 @@ fn place(group: i64, number: u64) -> i64 {
 /// The first and the last key of a session or a tape.
 fn session_range(group: i64) -> (i64, i64) {
     (group << SHIFT, (group << SHIFT) | MASK)
-}
-
-/// Milliseconds since 1970.
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The sentence for what SQLite said.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use rusqlite::params;
-use tapline_timeline::{Row, Session, SessionId, Time};
+use tapline_timeline::{Row, Session, SessionId, SessionState, Time};
 
 use crate::error::Error;
 use crate::live::{self, LiveLock};
@@ -12,8 +12,9 @@ use crate::settle;
 use crate::writer::{Begun, Hold};
 
 use super::read::Db;
+use super::session_range;
 use super::store::{Store, Touch};
-use super::{now_ms, session_range};
+use crate::writer::now_ms;
 
 /// A generation whose end nobody has told.
 pub(super) struct Running {
@@ -114,6 +115,7 @@ impl Store {
         };
         self.know(number)?;
         let generation = self.next_generation(number)?;
+        self.revive(number, &begin.session)?;
         let cursor = self.db().cursor(number)?;
         let last_seq = self.db().last_seq(number)?;
         let name = format!("{number}-{generation}-{:016x}.lock", fresh_number());
@@ -150,8 +152,28 @@ impl Store {
         Ok(Begun {
             number,
             generation,
-            lock: Some(lock),
+            lock: Some(Box::new(lock)),
         })
+    }
+
+    /// A session that goes on is live again; what else its object says stays.
+    fn revive(&mut self, number: i64, id: &SessionId) -> Result<(), Error> {
+        if let Some((mut object, cursor)) = self
+            .db()
+            .object(number)?
+            .filter(|(o, _)| o.state == SessionState::Ended)
+        {
+            object.state = SessionState::Live;
+            let mut touch = Touch::default();
+            touch.settle_session(object, cursor);
+            let hold = Hold {
+                id: id.clone(),
+                number,
+                generation: 0,
+            };
+            self.finish(&hold, &mut touch)?;
+        }
+        Ok(())
     }
 
     fn make_session(&mut self, begin: &Begin) -> Result<i64, Error> {

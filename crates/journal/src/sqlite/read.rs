@@ -208,12 +208,10 @@ impl<'a> Db<'a> {
         } = raw;
         entry.session = self.parse_session(entry.place.number, &json)?;
         entry.session.cursor = (object_cursor > 0).then_some(object_cursor);
-        entry.status = match () {
-            () if dead.contains(&entry.place.number) => Status::Cut,
-            () if live && !ended && entry.waiting > 0 => Status::Waiting,
-            () if live && !ended => Status::Live,
-            () if cut => Status::Cut,
-            () => Status::Ended,
+        entry.status = if dead.contains(&entry.place.number) {
+            Status::Cut
+        } else {
+            Status::of(live, ended, entry.waiting, cut)
         };
         Ok(entry)
     }
@@ -331,44 +329,42 @@ impl<'a> Db<'a> {
 
     /// What changed after a cursor.
     ///
-    /// Rows have the cursor of their last whole write, appended text its own; a row's place in the news is that of the
-    /// later of the two. Text is kept as appended only for rows that grow, so there is never much of it.
+    /// Rows have the cursor of their last whole write, appended text its own. A reader that takes appends gets both as
+    /// they stand; for one that does not, a row has the cursor of the later of the two. Text is kept as appended only
+    /// for rows that grow, so there is never much of it.
     pub(super) fn follow(self, session: &SessionId, after: u64, follow: Follow) -> Result<Followed, Error> {
         let number = self.need(session)?;
-        let (_, end) = session_range(number);
-        let mut limit = follow.limit.max(1);
+        let wanted = follow.limit.max(1);
+        let mut limit = wanted;
         loop {
             let sql =
                 format!("SELECT {ROW} FROM rows WHERE session = ? AND cursor > ? ORDER BY cursor LIMIT ?");
             let put = self.list("reading news", &sql, params![number, after, limit], raw_row)?;
+            // Nothing is known of rows that were written beyond the last of a full page.
             let horizon = if put.len() < limit {
                 u64::MAX
             } else {
                 put.last().map_or(u64::MAX, |raw| raw.cursor)
             };
-            let sql = format!("SELECT {PIECE} FROM appends WHERE aid BETWEEN ? AND ? ORDER BY aid");
-            let pieces = self.list(
-                "reading news",
-                &sql,
-                params![place(number, after + 1), end],
-                piece,
-            )?;
-            let mut news = self.merge(number, put, pieces, after, horizon, follow.appends)?;
-            if let Some((mut object, cursor)) = self
-                .object(number)?
-                .filter(|(_, cursor)| *cursor > after && *cursor <= horizon)
+            let mut news = if follow.appends {
+                self.rows_and_appends(number, put, after, horizon)?
+            } else {
+                self.grown_rows(number, put, after, horizon)?
+            };
+            if let Some((mut object, cursor)) =
+                self.object(number)?.filter(|(_, c)| *c > after && *c <= horizon)
             {
                 object.cursor = Some(cursor);
                 news.push(News::Session(Box::new(object)));
             }
-            news.sort_by_key(News::cursor);
             if news.is_empty() && horizon < u64::MAX {
-                // All rows in this stretch have grown past its end: look further.
+                // All rows of this page have grown past its end: take a longer one.
                 limit *= 2;
                 continue;
             }
-            let more = news.len() > follow.limit || horizon < u64::MAX;
-            news.truncate(follow.limit.max(1));
+            news.sort_by_key(News::cursor);
+            let more = news.len() > wanted || horizon < u64::MAX;
+            news.truncate(wanted);
             let cursor = if more {
                 news.last().map_or(after, News::cursor)
             } else {
@@ -378,80 +374,62 @@ impl<'a> Db<'a> {
         }
     }
 
-    fn merge(
+    fn rows_and_appends(
         self,
         session: i64,
         put: Vec<Raw>,
-        pieces: Vec<Piece>,
         after: u64,
         horizon: u64,
-        appends: bool,
     ) -> Result<Vec<News>, Error> {
         let mut news = Vec::with_capacity(put.len());
-        let mut latest: HashMap<i64, u64> = HashMap::new();
-        for piece in &pieces {
-            latest.insert(piece.rid, piece.cursor);
-        }
-        let mut whole: HashSet<i64> = HashSet::new();
         for raw in put {
-            whole.insert(raw.rid);
-            if latest.get(&raw.rid).copied().unwrap_or(raw.cursor) <= horizon {
-                let pieces = if latest.contains_key(&raw.rid) {
-                    self.pieces_of(&raw)?
-                } else {
-                    Vec::new()
-                };
-                news.push(News::Row(self.finish(raw, pieces)?));
-            }
+            news.push(News::Row(self.finish(raw, Vec::new())?));
         }
-        if appends {
-            let mut ids: HashMap<i64, RowId> = HashMap::new();
-            for piece in pieces
-                .into_iter()
-                .filter(|piece| piece.cursor > after && piece.cursor <= horizon)
-            {
-                // A row that comes whole holds its text; one that was put beyond the horizon comes whole later.
-                if whole.contains(&piece.rid) || self.put_after(piece.rid, horizon)? {
-                    continue;
+        let sql = format!("SELECT {PIECE} FROM appends WHERE aid BETWEEN ? AND ? ORDER BY aid");
+        let (from, to) = (place(session, after + 1), place(session, horizon));
+        let mut ids: HashMap<i64, RowId> = HashMap::new();
+        for piece in self.list("reading news", &sql, [from, to], piece)? {
+            let id = match ids.get(&piece.rid) {
+                Some(id) => id.clone(),
+                None => {
+                    let id = self.id_at(session, piece.rid)?;
+                    ids.entry(piece.rid).or_insert(id).clone()
                 }
-                let id = match ids.get(&piece.rid) {
-                    Some(id) => id.clone(),
-                    None => {
-                        let id = self.id_at(session, piece.rid)?;
-                        ids.entry(piece.rid).or_insert(id).clone()
-                    }
-                };
-                news.push(News::Append {
-                    id,
-                    seq: low(piece.rid),
-                    member: piece.grown.member,
-                    offset: piece.grown.offset,
-                    text: piece.text,
-                    cursor: piece.cursor,
-                });
-            }
-        } else {
-            for (rid, _) in latest
-                .into_iter()
-                .filter(|(rid, cursor)| !whole.contains(rid) && *cursor <= horizon)
-            {
-                news.extend(self.row_at(rid)?.map(News::Row));
-            }
+            };
+            news.push(News::Append {
+                id,
+                seq: low(piece.rid),
+                member: piece.grown.member,
+                offset: piece.grown.offset,
+                text: piece.text,
+                cursor: piece.cursor,
+            });
         }
         Ok(news)
     }
 
-    fn put_after(self, rid: i64, horizon: u64) -> Result<bool, Error> {
-        if horizon == u64::MAX {
-            return Ok(false);
+    fn grown_rows(self, session: i64, put: Vec<Raw>, after: u64, horizon: u64) -> Result<Vec<News>, Error> {
+        let sql = "SELECT rid, max(aid) FROM appends WHERE aid BETWEEN ? AND ? GROUP BY rid";
+        let (from, to) = (place(session, after + 1), session_range(session).1);
+        let grown: Vec<(i64, i64)> = self.list("reading news", sql, [from, to], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        let mut latest: HashMap<i64, u64> = grown.into_iter().map(|(rid, aid)| (rid, low(aid))).collect();
+        let mut news = Vec::with_capacity(put.len());
+        for raw in put {
+            match latest.remove(&raw.rid) {
+                None => news.push(News::Row(self.finish(raw, Vec::new())?)),
+                Some(cursor) if cursor <= horizon => {
+                    let pieces = self.pieces_of(&raw)?;
+                    news.push(News::Row(self.finish(raw, pieces)?));
+                }
+                Some(_) => {}
+            }
         }
-        let found: Option<u64> = self.one(
-            "reading news",
-            "SELECT cursor FROM rows WHERE rid = ?",
-            [rid],
-            |row| row.get(0),
-        )?;
-        Ok(found.is_some_and(|cursor| cursor > horizon))
+        for (rid, _) in latest.into_iter().filter(|(_, cursor)| *cursor <= horizon) {
+            news.extend(self.row_at(rid)?.map(News::Row));
+        }
+        Ok(news)
     }
 
     pub(super) fn id_at(self, session: i64, rid: i64) -> Result<RowId, Error> {

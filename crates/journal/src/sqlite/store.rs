@@ -20,7 +20,8 @@ use crate::text::{kind_word, words_of};
 use crate::writer::Hold;
 
 use super::read::Db;
-use super::{now_ms, place, session_range, sql_error};
+use super::{place, session_range, sql_error};
+use crate::writer::now_ms;
 
 /// The writing side of the file.
 pub(super) struct Store {
