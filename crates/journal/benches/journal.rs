@@ -22,7 +22,11 @@ fn main() {
 
 /// Streams a reply of so many chunks: one frame, one append, one seal each.
 fn stream(writer: &mut Writer, chunks: u64) {
-    let first = row("s", 1, json!({"kind": "assistant", "state": "open", "text": "Well, "}));
+    let first = row(
+        "s",
+        1,
+        json!({"kind": "assistant", "state": "open", "text": "Well, "}),
+    );
     writer.input(1, None, FRAME.as_bytes()).unwrap();
     writer.apply(&Change::Put(&first)).unwrap();
     writer.seal().unwrap();
@@ -57,7 +61,15 @@ fn stream(writer: &mut Writer, chunks: u64) {
 
 fn writer(journal: &dyn Journal) -> Writer {
     let patience = Some(std::time::Duration::from_secs(60));
-    let mut writer = journal.writer("c", WriterOptions { patience, on_saved: None }).unwrap();
+    let mut writer = journal
+        .writer(
+            "c",
+            WriterOptions {
+                patience,
+                on_saved: None,
+            },
+        )
+        .unwrap();
     writer.begin(&begin("s", Mode::Wrapped)).unwrap();
     writer
 }
@@ -125,11 +137,18 @@ fn long_chat() -> &'static (SqliteJournal, tempfile::TempDir) {
         }
         long.end(&SessionId::from("s")).unwrap();
         for chunk in 0..10 {
-            let mut many = journal.writer(&format!("many{chunk}"), WriterOptions::default()).unwrap();
+            let mut many = journal
+                .writer(&format!("many{chunk}"), WriterOptions::default())
+                .unwrap();
             for index in 0..1_000 {
                 let id = format!("other{chunk}-{index}");
                 many.begin(&begin(&id, Mode::Wrapped)).unwrap();
-                many.apply(&Change::Put(&row(&id, 1, json!({"kind": "user", "text": "hello"})))).unwrap();
+                many.apply(&Change::Put(&row(
+                    &id,
+                    1,
+                    json!({"kind": "user", "text": "hello"}),
+                )))
+                .unwrap();
                 many.end(&SessionId::from(id)).unwrap();
             }
         }
@@ -148,20 +167,29 @@ fn last_200_of_1_000_000(bencher: Bencher<'_, '_>) {
 fn news_200_of_1_000_000(bencher: Bencher<'_, '_>) {
     let (journal, _) = long_chat();
     let session = SessionId::from("s");
-    let follow = Follow { limit: 200, appends: true };
+    let follow = Follow {
+        limit: 200,
+        appends: true,
+    };
     bencher.bench(|| assert_eq!(journal.follow(&session, 500_000, follow).unwrap().news.len(), 200));
 }
 
 #[divan::bench(args = ["common", "item_77", "\"common words\" file7", "item_999999"], sample_count = 20)]
 fn search_in_1_000_000(bencher: Bencher<'_, '_>, words: &str) {
     let (journal, _) = long_chat();
-    let query = SearchQuery { words: words.to_owned(), ..SearchQuery::default() };
+    let query = SearchQuery {
+        words: words.to_owned(),
+        ..SearchQuery::default()
+    };
     bencher.bench(|| assert!(!journal.search(&query).unwrap().is_empty()));
 }
 
 #[divan::bench(sample_count = 50)]
 fn list_of_10_000_sessions(bencher: Bencher<'_, '_>) {
     let (journal, _) = long_chat();
-    let query = SessionQuery { limit: 50, ..SessionQuery::default() };
+    let query = SessionQuery {
+        limit: 50,
+        ..SessionQuery::default()
+    };
     bencher.bench(|| assert_eq!(journal.sessions(&query).unwrap().len(), 50));
 }

@@ -451,7 +451,16 @@ impl Journal for SqliteJournal {
     }
 
     fn verify(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, Error> {
-        self.shared.read(|db| db.verify(session))
+        // A connection of its own: the check of the word index trusts what its connection remembers of it, which may be
+        // older than the file.
+        let conn = self.shared.reader()?;
+        let db = Db {
+            conn: &conn,
+            path: &self.shared.path,
+        };
+        let say = |error| sql_error(&self.shared.path, "checking", error);
+        conn.execute_batch("BEGIN").map_err(say)?;
+        db.verify(session)
     }
 }
 
