@@ -12,13 +12,24 @@ use tapline_timeline::Time;
 use tapline_translate::Direction;
 use tapline_wire::{Frame, LINE_LIMIT, Line, LineReader};
 
-use crate::masking::{Masking, default_rules};
+use crate::masking::{Masking, Repeated, default_rules};
 use crate::tape::{Opening, Recorded, TapeRecord};
 
 /// Takes a record, and the frame that its line was read as where that is at hand.
 pub trait Take {
     /// Takes it.
     fn take(&mut self, record: TapeRecord<'_>, frame: Option<&Frame<'_>>);
+    /// Whether the next record may be given to [`Take::repeat`], if its line differs from the one before in the text of
+    /// a message alone.
+    fn can_repeat(&self, connection: &str) -> bool {
+        let _ = connection;
+        false
+    }
+    /// Takes a record whose line differs from the one before in its text alone.
+    fn repeat(&mut self, record: TapeRecord<'_>, text: &str) {
+        let _ = text;
+        self.take(record, None);
+    }
 }
 
 impl<F: FnMut(TapeRecord<'_>)> Take for F {
@@ -33,6 +44,8 @@ pub struct Intake {
     pub(crate) hint: Option<String>,
     pub(crate) rules: Rules,
     connections: IndexMap<Box<str>, Connection>,
+    /// Index of the connection that was used last.
+    last: usize,
     number: u64,
     last_at: Option<Time>,
 }
@@ -55,6 +68,7 @@ impl Intake {
             hint: hint.map(str::to_owned),
             rules: default_rules(),
             connections: IndexMap::new(),
+            last: 0,
             number: 0,
             last_at: None,
         }
@@ -211,11 +225,12 @@ impl Intake {
 
     /// What a reader holds of a line without an end is a line, once something else comes.
     fn flush(&mut self, name: &str, direction: Direction, at: Option<Time>, to: &mut impl Take) {
-        let Some(known) = self.connections.get_mut(name) else {
+        let reader = self.connection(name).reader(direction);
+        if !reader.is_in_a_line() {
             return;
-        };
+        }
         let mut lines = Vec::new();
-        known.reader(direction).finish(|line| lines.push(own(line)));
+        reader.finish(|line| lines.push(own(line)));
         for line in lines {
             self.whole(name, direction, line, at, to);
         }
@@ -236,11 +251,16 @@ impl Intake {
     }
 
     fn connection(&mut self, name: &str) -> &mut Connection {
-        if !self.connections.contains_key(name) {
-            let connection = self.new_connection();
-            self.connections.insert(name.into(), connection);
+        if !is_at(&self.connections, self.last, name) {
+            self.last = match self.connections.get_index_of(name) {
+                Some(at) => at,
+                None => {
+                    let connection = self.new_connection();
+                    self.connections.insert_full(name.into(), connection).0
+                }
+            };
         }
-        &mut self.connections[name]
+        &mut self.connections[self.last]
     }
 
     fn new_connection(&self) -> Connection {
@@ -263,6 +283,14 @@ impl Intake {
         at: Option<Time>,
         to: &mut impl Take,
     ) {
+        // Most lines of a long reply differ from the one before in their text alone: they need no second reading.
+        if direction == Direction::In
+            && to.can_repeat(name)
+            && let Some(Repeated { line, text }) = self.connection(name).masking.repeat(line)
+        {
+            let record = self.record(name, at, Recorded::Line(direction, line));
+            return to.repeat(record, &text);
+        }
         let frame = tapline_wire::read(line);
         if direction == Direction::Out && is_initialize(frame.as_ref().ok()) {
             self.new_process(name, at, to);
@@ -317,6 +345,12 @@ impl Intake {
         frame: Option<&Frame<'_>>,
         to: &mut impl Take,
     ) {
+        let record = self.record(name, at, what);
+        to.take(record, frame);
+    }
+
+    /// The next record.
+    fn record<'r>(&'r mut self, name: &'r str, at: Option<Time>, what: Recorded<'r>) -> TapeRecord<'r> {
         let begins = std::mem::take(&mut self.connection(name).fresh);
         self.number += 1;
         self.last_at = at.or(self.last_at);
@@ -324,15 +358,14 @@ impl Intake {
             seed: self.seed.as_str().into(),
             hint: self.hint.as_deref().map(Cow::from),
         });
-        let record = TapeRecord {
+        TapeRecord {
             number: self.number,
             at,
             connection: name.into(),
             begins,
             opening,
             what,
-        };
-        to.take(record, frame);
+        }
     }
 }
 
@@ -343,6 +376,12 @@ impl Connection {
             Direction::Out => &mut self.outgoing,
         }
     }
+}
+
+/// Whether the connection at this index has this name. The usual name is the empty one.
+pub(crate) fn is_at<T>(connections: &IndexMap<Box<str>, T>, at: usize, name: &str) -> bool {
+    let known = connections.get_index(at).map(|(known, _)| known);
+    known.is_some_and(|known| known.len() == name.len() && (name.is_empty() || **known == *name))
 }
 
 fn is_initialize(frame: Option<&Frame<'_>>) -> bool {

@@ -11,7 +11,7 @@ use tapline_translate::{Direction, Input, Opening, Out, SessionRef, Stamp, Trans
 use tapline_redact::Rules;
 use tapline_wire::Frame;
 
-use crate::intake::{Intake, Take};
+use crate::intake::{Intake, Take, is_at};
 use crate::tape::{Recorded, TapeRecord};
 
 /// A session as a store has it.
@@ -121,6 +121,8 @@ struct Core<S, W> {
     /// Begins the label of each connection, so that labels of different recorders differ.
     seed: String,
     connections: IndexMap<Box<str>, Connection>,
+    /// Index of the connection that was used last.
+    last: usize,
     made: u32,
     desk: Desk<S, W>,
 }
@@ -161,6 +163,7 @@ impl<S: Store, W: Watch> Recorder<S, W> {
                 hint: None,
                 seed: String::new(),
                 connections: IndexMap::new(),
+                last: 0,
                 made: 0,
                 desk: Desk {
                     store,
@@ -279,6 +282,22 @@ impl<S: Store, W: Watch> Take for Core<S, W> {
     fn take(&mut self, record: TapeRecord<'_>, frame: Option<&Frame<'_>>) {
         self.record(&record, frame);
     }
+
+    fn can_repeat(&self, name: &str) -> bool {
+        is_at(&self.connections, self.last, name) && self.connections[self.last].translator.can_repeat()
+    }
+
+    fn repeat(&mut self, record: TapeRecord<'_>, text: &str) {
+        let Connection { label, translator } = &mut self.connections[self.last];
+        let desk = &mut self.desk;
+        let stamp = Stamp { number: record.number, at: record.at };
+        desk.begin(label, &record);
+        if let Recorded::Line(direction, line) = &record.what {
+            desk.watch.input(stamp, label, Seen::Line(*direction, line));
+        }
+        translator.repeat(stamp, text, desk);
+        desk.end();
+    }
 }
 
 impl<S: Store, W: Watch> Core<S, W> {
@@ -288,17 +307,20 @@ impl<S: Store, W: Watch> Core<S, W> {
             self.hint = opening.hint.as_deref().map(str::to_owned);
         }
         let name = record.connection.as_ref();
-        if record.begins || !self.connections.contains_key(name) {
-            self.made += 1;
-            let connection = Connection {
-                label: format!("{}{}", self.seed, self.made),
-                translator: Translator::new(self.hint.as_deref()),
+        if record.begins || !is_at(&self.connections, self.last, name) {
+            self.last = match self.connections.get_index_of(name).filter(|_| !record.begins) {
+                Some(at) => at,
+                None => {
+                    self.made += 1;
+                    let connection = Connection {
+                        label: format!("{}{}", self.seed, self.made),
+                        translator: Translator::new(self.hint.as_deref()),
+                    };
+                    self.connections.insert_full(name.into(), connection).0
+                }
             };
-            self.connections.insert(name.into(), connection);
         }
-        let Some(Connection { label, translator }) = self.connections.get_mut(name) else {
-            return;
-        };
+        let Connection { label, translator } = &mut self.connections[self.last];
         let desk = &mut self.desk;
         let stamp = Stamp {
             number: record.number,
