@@ -163,7 +163,7 @@ impl<'a> Script<'a> {
                         new.revision += 1;
                         if let Body::Tool(tool) = &mut new.body {
                             tool.state = ToolState::Completed;
-                            tool.output = Some("o".repeat(self.dice.roll(40_000) as usize));
+                            tool.output = Some(OUTPUT.repeat(1 + self.dice.roll(20) as usize * self.dice.roll(200) as usize));
                         }
                         self.put(&Arc::new(new));
                     }
@@ -189,6 +189,9 @@ impl<'a> Script<'a> {
         }
     }
 }
+
+/// Output of a tool; often enough of it is more than a row holds itself.
+const OUTPUT: &str = "output ";
 
 /// Small random numbers that a seed repeats.
 pub(super) struct Dice(pub(super) u64);

@@ -230,11 +230,7 @@ impl Store {
         self.put_uses(rid, &stored, before.is_some())?;
         let said = self.index(rid, row, before.flatten())?;
         if self.grown.remove(&rid) {
-            self.exec(
-                "writing a row",
-                "DELETE FROM appends WHERE rid = ?1 AND aid BETWEEN ?2 AND ?3",
-                params![rid, session_range(session).0, session_range(session).1],
-            )?;
+            self.exec("writing a row", "DELETE FROM appends WHERE rid = ?", [rid])?;
         }
         self.exec(
             "writing a row",
