@@ -1,5 +1,11 @@
 //! Files that are full, foreign, newer, damaged or tampered with: told in a sentence, nothing overwritten.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -15,7 +21,13 @@ fn journal_with_rows(home: &Home, rows: u64) {
     for seq in 1..=rows {
         writer.input(seq, None, &vec![seq as u8; 2_000]).unwrap();
         let text = format!("row {seq} {}", "word ".repeat(100));
-        writer.apply(&Change::Put(&row("s", seq, json!({"kind": "user", "text": text})))).unwrap();
+        writer
+            .apply(&Change::Put(&row(
+                "s",
+                seq,
+                json!({"kind": "user", "text": text}),
+            )))
+            .unwrap();
         writer.seal().unwrap();
     }
     writer.end(&SessionId::from("s")).unwrap();
@@ -36,19 +48,31 @@ fn a_full_disk_is_told_and_what_was_saved_stays() {
         assert!(seq < 10_000, "the quota is reached");
         writer.input(seq, None, &vec![b'x'; 3_000]).unwrap();
         let text = format!("row {seq} {}", "word ".repeat(100));
-        writer.apply(&Change::Put(&row("s", seq, json!({"kind": "user", "text": text})))).unwrap();
+        writer
+            .apply(&Change::Put(&row(
+                "s",
+                seq,
+                json!({"kind": "user", "text": text}),
+            )))
+            .unwrap();
         if let Err(error) = writer.flush() {
             break error;
         }
     };
-    assert!(matches!(trouble, Error::Full { .. }) && trouble.may_pass(), "{trouble}");
+    assert!(
+        matches!(trouble, Error::Full { .. }) && trouble.may_pass(),
+        "{trouble}"
+    );
     let saved = writer.saved(&session);
     assert_eq!(saved, seq - 1);
     assert!(writer.seal().is_err(), "the trouble is told as long as it lasts");
     let unsaved: Vec<u64> = writer.unsaved_inputs().iter().map(|input| input.number).collect();
     assert_eq!(unsaved, [seq], "what is not saved can be kept elsewhere");
     writer.abandon();
-    assert_eq!(journal.rows(&session, Window::Last(100_000)).unwrap().len() as u64, saved);
+    assert_eq!(
+        journal.rows(&session, Window::Last(100_000)).unwrap().len() as u64,
+        saved
+    );
     drop(journal);
     // With space again the session goes on where it was saved.
     let journal = SqliteJournal::open(&home).unwrap();
@@ -62,7 +86,9 @@ fn a_file_that_is_not_ours_or_newer_is_left_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::at(dir.path());
     let foreign = Connection::open(home.database()).unwrap();
-    foreign.execute_batch("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)").unwrap();
+    foreign
+        .execute_batch("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)")
+        .unwrap();
     drop(foreign);
     let before = std::fs::read(home.database()).unwrap();
     assert!(matches!(SqliteJournal::open(&home), Err(Error::Foreign { .. })));
@@ -71,7 +97,10 @@ fn a_file_that_is_not_ours_or_newer_is_left_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::at(dir.path());
     journal_with_rows(&home, 3);
-    Connection::open(home.database()).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
+    Connection::open(home.database())
+        .unwrap()
+        .execute_batch("PRAGMA user_version = 99")
+        .unwrap();
     let before = std::fs::read(home.database()).unwrap();
     let error = SqliteJournal::open(&home).err().unwrap();
     assert!(matches!(error, Error::Newer { found: 99, .. }), "{error}");
@@ -86,14 +115,22 @@ fn a_damaged_file_is_told() {
     let whole = std::fs::read(home.database()).unwrap();
 
     std::fs::write(home.database(), &whole[..whole.len() / 2]).unwrap();
-    let cut = SqliteJournal::open(&home).and_then(|journal| journal.rows(&SessionId::from("s"), Window::Last(1_000)));
-    assert!(matches!(cut, Err(Error::Damaged { .. })), "a file that was cut never reads as a shorter one");
+    let cut = SqliteJournal::open(&home)
+        .and_then(|journal| journal.rows(&SessionId::from("s"), Window::Last(1_000)));
+    assert!(
+        matches!(cut, Err(Error::Damaged { .. })),
+        "a file that was cut never reads as a shorter one"
+    );
 
     let mut zeroed = whole.clone();
     zeroed[..100].fill(0);
     std::fs::write(home.database(), &zeroed).unwrap();
     assert!(matches!(SqliteJournal::open(&home), Err(Error::Damaged { .. })));
-    assert_eq!(std::fs::read(home.database()).unwrap(), zeroed, "nothing was overwritten");
+    assert_eq!(
+        std::fs::read(home.database()).unwrap(),
+        zeroed,
+        "nothing was overwritten"
+    );
 
     let mut holed = whole.clone();
     let pages = whole.len() / 4096;
@@ -111,10 +148,22 @@ fn a_damaged_file_is_told() {
 #[test]
 fn verify_finds_what_was_changed_behind_our_back() {
     let changes = [
-        ("UPDATE tape_blocks SET hash = zeroblob(32) WHERE tid = (SELECT min(tid) FROM tape_blocks)", "hash"),
-        ("DELETE FROM tape_blocks WHERE tid = (SELECT min(tid) FROM tape_blocks)", "missing"),
-        ("UPDATE rows SET body = '{}' WHERE rid = (SELECT max(rid) FROM rows)", "cannot be read"),
-        ("DELETE FROM rows WHERE rid = (SELECT min(rid) FROM rows)", "should have"),
+        (
+            "UPDATE tape_blocks SET hash = zeroblob(32) WHERE tid = (SELECT min(tid) FROM tape_blocks)",
+            "hash",
+        ),
+        (
+            "DELETE FROM tape_blocks WHERE tid = (SELECT min(tid) FROM tape_blocks)",
+            "missing",
+        ),
+        (
+            "UPDATE rows SET body = '{}' WHERE rid = (SELECT max(rid) FROM rows)",
+            "cannot be read",
+        ),
+        (
+            "DELETE FROM rows WHERE rid = (SELECT min(rid) FROM rows)",
+            "should have",
+        ),
         ("UPDATE rows SET cursor = cursor + 1000000", "beyond"),
         ("INSERT INTO blobs VALUES ('abc', 1, 0, x'00')", "another hash"),
         ("INSERT INTO blob_uses VALUES (1, 'abc')", "missing"),
@@ -123,9 +172,15 @@ fn verify_finds_what_was_changed_behind_our_back() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path());
         journal_with_rows(&home, 400);
-        Connection::open(home.database()).unwrap().execute(sql, []).unwrap();
+        Connection::open(home.database())
+            .unwrap()
+            .execute(sql, [])
+            .unwrap();
         let findings = SqliteJournal::open(&home).unwrap().verify(None).unwrap();
-        assert!(findings.iter().any(|finding| finding.text.contains(words)), "{sql}: {findings:?}");
+        assert!(
+            findings.iter().any(|finding| finding.text.contains(words)),
+            "{sql}: {findings:?}"
+        );
     }
 }
 
@@ -135,7 +190,10 @@ fn a_tape_that_was_changed_is_not_read() {
     let home = Home::at(dir.path());
     journal_with_rows(&home, 400);
     let sql = "UPDATE tape_blocks SET last = last + 1 WHERE tid = (SELECT min(tid) FROM tape_blocks)";
-    Connection::open(home.database()).unwrap().execute(sql, []).unwrap();
+    Connection::open(home.database())
+        .unwrap()
+        .execute(sql, [])
+        .unwrap();
     let read = SqliteJournal::open(&home).unwrap().read_tape("c", 1, 10);
     assert!(matches!(read, Err(Error::BadTape { number: 1, .. })));
 }
@@ -156,10 +214,16 @@ fn a_writer_that_is_far_behind_is_refused_and_loses_nothing() {
             break error;
         }
     };
-    assert!(matches!(refused, Error::Behind { bytes, limit } if bytes > limit), "{refused}");
+    assert!(
+        matches!(refused, Error::Behind { bytes, limit } if bytes > limit),
+        "{refused}"
+    );
     writer.flush().unwrap();
     assert_eq!(writer.saved_input(), number - 1);
-    assert!(writer.input(number, None, b"again").unwrap(), "with the backlog gone it goes on");
+    assert!(
+        writer.input(number, None, b"again").unwrap(),
+        "with the backlog gone it goes on"
+    );
 }
 
 #[test]
@@ -181,7 +245,14 @@ fn every_list_and_search_uses_an_index() {
     ];
     for query in queries {
         let mut statement = conn.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
-        let plan: Vec<String> = statement.query_map([], |row| row.get(3)).unwrap().map(Result::unwrap).collect();
-        assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{query}: {plan:?}");
+        let plan: Vec<String> = statement
+            .query_map([], |row| row.get(3))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert!(
+            !plan.iter().any(|step| step.contains("TEMP B-TREE")),
+            "{query}: {plan:?}"
+        );
     }
 }

@@ -104,9 +104,9 @@ impl<'a> Script<'a> {
             id: &row.id,
             seq,
             state: TextState::Ended,
-            superseded: seq % 7 == 0,
+            superseded: seq.is_multiple_of(7),
             ended_at: Some(Time::At(1_700_000_000_000 + seq as i64)),
-            cut_bytes: (seq % 5 == 0).then_some(1_000_000),
+            cut_bytes: seq.is_multiple_of(5).then_some(1_000_000),
             revision: row.revision + 1,
             frame: row.frames[1] + 1,
         };

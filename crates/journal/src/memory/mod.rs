@@ -19,7 +19,7 @@ use crate::model::*;
 use crate::settle::is_open;
 use crate::tape::BLOCK_BYTES;
 use crate::text::{Query, words_of};
-use crate::writer::{Backend, Begun, Hold, Slot, Writer, WriterOptions, now_ms, session_of};
+use crate::writer::{Backend, Begun, Hold, Refused, Slot, Writer, WriterOptions, now_ms, session_of};
 use crate::{LIST_LIMIT, SEARCH_LIMIT};
 
 use chat::{Chat, Kept};
@@ -81,8 +81,8 @@ impl State {
         })
     }
 
-    fn apply(&mut self, tape: i64, batch: &Batch, holds: &[Hold]) -> Vec<(usize, Error)> {
-        let mut refused: Vec<(usize, Error)> = Vec::new();
+    fn apply(&mut self, tape: i64, batch: &Batch, holds: &[Hold]) -> Refused {
+        let mut refused: Refused = Vec::new();
         let used: HashSet<usize> = batch
             .entries
             .iter()
