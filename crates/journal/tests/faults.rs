@@ -38,7 +38,14 @@ fn a_full_disk_is_told_and_what_was_saved_stays() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::at(dir.path());
     drop(SqliteJournal::open(&home).unwrap());
-    let journal = SqliteJournal::open_with(&home, SqliteOptions { max_pages: Some(120) }).unwrap();
+    let journal = SqliteJournal::open_with(
+        &home,
+        SqliteOptions {
+            max_pages: Some(120),
+            ..SqliteOptions::default()
+        },
+    )
+    .unwrap();
     let mut writer = journal.writer("c", WriterOptions::default()).unwrap();
     writer.begin(&begin("s", Mode::Wrapped)).unwrap();
     let session = SessionId::from("s");
@@ -79,6 +86,46 @@ fn a_full_disk_is_told_and_what_was_saved_stays() {
     assert_eq!(journal.verify(None).unwrap(), []);
     let mut writer = journal.writer("c2", WriterOptions::default()).unwrap();
     assert_eq!(writer.begin(&begin("s", Mode::Wrapped)).unwrap().last_seq, saved);
+}
+
+#[test]
+fn a_locked_journal_is_told_and_caught_up_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::at(dir.path());
+    let options = SqliteOptions {
+        lock_wait: Some(std::time::Duration::from_millis(1)),
+        ..SqliteOptions::default()
+    };
+    let journal = SqliteJournal::open_with(&home, options).unwrap();
+    let mut writer = journal.writer("c", WriterOptions::default()).unwrap();
+    writer.begin(&begin("s", Mode::Wrapped)).unwrap();
+    let other = Connection::open(home.database()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    writer.input(1, None, b"held").unwrap();
+    writer
+        .apply(&Change::Put(&row(
+            "s",
+            1,
+            json!({"kind": "user", "text": "held"}),
+        )))
+        .unwrap();
+    let error = writer.flush().unwrap_err();
+    assert!(matches!(error, Error::Locked { .. }), "{error}");
+    assert_eq!(
+        (writer.saved(&SessionId::from("s")), writer.unsaved_inputs().len()),
+        (0, 1)
+    );
+    // Readers are not held up by any of this.
+    assert!(
+        journal
+            .rows(&SessionId::from("s"), Window::Last(5))
+            .unwrap()
+            .is_empty()
+    );
+    other.execute_batch("ROLLBACK").unwrap();
+    while writer.flush().is_err() {}
+    assert_eq!(writer.saved(&SessionId::from("s")), 1);
+    assert_eq!(journal.read_tape("c", 0, 5).unwrap().len(), 1);
 }
 
 #[test]
