@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// The rows of a session: all, or the last few.
 pub(crate) fn rows(journal: &dyn Journal, session: &SessionId, last: Option<usize>) -> Result<Vec<Arc<Row>>, Failure> {
-    let window = last.map_or(Window::From(1, usize::MAX), Window::Last);
+    let window = last.map_or(Window::From(1, crate::journal::ALL_ROWS), Window::Last);
     journal.rows(session, window).map_err(failed)
 }
 

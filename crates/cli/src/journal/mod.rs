@@ -17,6 +17,9 @@ use tapline_timeline::{Row, SessionId};
 
 use crate::failure::Failure;
 
+/// Stands for all rows where a window wants a number.
+pub(crate) const ALL_ROWS: usize = u32::MAX as usize;
+
 /// The journal of this person, made if there is none.
 pub(crate) fn open() -> Result<(Home, Arc<dyn Journal>), Failure> {
     let home = Home::from_env().map_err(failed)?;

@@ -189,7 +189,7 @@ pub(crate) fn explain_session(wanted: &str, row: Option<&str>, json: bool) -> Ou
     let account = std::mem::take(recorder.watch_mut());
     let row = match row {
         Some(row) => {
-            let rows = journal.rows(&entry.session.id, Window::From(1, usize::MAX)).map_err(failed)?;
+            let rows = journal.rows(&entry.session.id, Window::From(1, crate::journal::ALL_ROWS)).map_err(failed)?;
             Some(explain::find_row(rows.iter().map(|r| &r.id), row)?)
         }
         None => None,
