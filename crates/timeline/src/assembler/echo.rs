@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::turns::{Opens, Place};
+use super::placing::{Opens, Place};
 use super::{Assembler, Cx};
 use crate::content::{Content, Part};
 use crate::id::{Key, RowId};

@@ -32,7 +32,10 @@
 
 mod echo;
 mod notes;
+mod placing;
+mod prompts;
 mod requests;
+mod terminals;
 mod text;
 mod tools;
 mod turns;
@@ -54,10 +57,11 @@ use crate::word::SessionState;
 
 use self::echo::Echo;
 use self::notes::Plans;
+use self::prompts::OpenPrompt;
 use self::requests::Requests;
 use self::text::Texts;
 use self::tools::Tools;
-use self::turns::{EndedTurn, OpenPrompt, OpenTurn};
+use self::turns::{EndedTurn, OpenTurn};
 use self::work::Work;
 
 /// What surrounds one input while its events are applied.

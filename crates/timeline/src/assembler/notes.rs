@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::turns::{Opens, Place};
+use super::placing::{Opens, Place};
 use super::{Assembler, Cx, bound, clip, revise};
 use crate::content::{Content, Part};
 use crate::event::{CompactionNews, Failure, PlanBody, PlanNews, SessionMessageNews};

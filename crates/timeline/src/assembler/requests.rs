@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::placing::{Opens, Place};
 use super::tools::{authorization_of, bound_items};
-use super::turns::{Opens, Place};
 use super::{Assembler, Cx, bound, clip, revise};
 use crate::content::ToolItem;
 use crate::event::RequestNews;

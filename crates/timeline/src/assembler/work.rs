@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::turns::{Opens, Place};
+use super::placing::{Opens, Place};
 use super::{Assembler, Cx, clip, revise};
 use crate::event::{HelperNews, TaskNews};
 use crate::id::{Key, RowId};
