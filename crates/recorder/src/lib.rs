@@ -9,14 +9,18 @@
 //! - *one-path*: same inputs, same rows, whoever holds them.
 //! - *accounted*: every input ends as a row change, a state change or a drop with a named reason; a [`Watch`] is told
 //!   which, and [`Recorder::unaccounted`] counts what ended as nothing (it stays 0).
+//! - *masked*: an input is masked before anything else sees it; what a stream still holds back when it ends becomes an
+//!   input of its own.
 #![forbid(unsafe_code)]
 
 mod explain;
+mod masking;
 mod memory;
 mod reading;
 mod recorder;
 
 pub use explain::{Account, Entry, Touched};
+pub use masking::default_rules;
 pub use memory::Memory;
 pub use reading::{BadLine, Header, LINE_LIMIT, Recording};
 pub use recorder::{Opened, Recorder, Seen, Silent, Store, Watch};

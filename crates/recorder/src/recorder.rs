@@ -1,5 +1,6 @@
 //! The recorder: one value that takes inputs and yields changes.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -8,7 +9,10 @@ use tapline_timeline::{
     Assembler, Change, Cx, Event, Lookup, Reason, Row, RowId, Session, SessionFacts, SessionId, Sink, Time,
 };
 use tapline_translate::{Direction, Input, Opening, Out, SessionRef, Stamp, Translator, Way};
+use tapline_redact::Rules;
 use tapline_wire::{Frame, LINE_LIMIT, Line, LineReader};
+
+use crate::masking::{Masking, default_rules};
 
 /// A session as a store has it.
 #[derive(Debug)]
@@ -85,6 +89,7 @@ pub struct Recorder<S, W = Silent> {
     seed: String,
     connections: IndexMap<Box<str>, Connection>,
     made: u32,
+    rules: Rules,
     desk: Desk<S, W>,
 }
 
@@ -93,6 +98,7 @@ struct Connection {
     translator: Translator,
     initialized: bool,
     over: bool,
+    masking: Masking,
     incoming: LineReader,
     outgoing: LineReader,
 }
@@ -129,6 +135,7 @@ impl<S: Store, W: Watch> Recorder<S, W> {
             seed: String::new(),
             connections: IndexMap::new(),
             made: 0,
+            rules: default_rules(),
             desk: Desk {
                 store,
                 watch,
@@ -148,6 +155,13 @@ impl<S: Store, W: Watch> Recorder<S, W> {
     #[must_use]
     pub fn with_seed(mut self, seed: &str) -> Self {
         seed.clone_into(&mut self.seed);
+        self
+    }
+
+    /// Masks by other rules than [`default_rules`], on connections that begin after this.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
         self
     }
 
@@ -237,7 +251,8 @@ impl<S: Store, W: Watch> Recorder<S, W> {
 
     /// Takes a line of the agent's standard error.
     pub fn stderr(&mut self, connection: &str, line: &str, at: Option<Time>) {
-        self.input(connection, at, Seen::Stderr(line), Input::Stderr(line));
+        let masked = self.connection(connection).masking.text(line).into_owned();
+        self.input(connection, at, Seen::Stderr(&masked), Input::Stderr(&masked));
     }
 
     /// The agent process ended.
@@ -312,6 +327,7 @@ impl<S: Store, W: Watch> Recorder<S, W> {
             translator: Translator::new(self.hint.as_deref()),
             initialized: false,
             over: false,
+            masking: Masking::new(self.rules.clone()),
             incoming: LineReader::new(),
             outgoing: LineReader::new(),
         }
@@ -331,17 +347,14 @@ impl<S: Store, W: Watch> Recorder<S, W> {
         let Some(connection) = self.connections.get_mut(name) else {
             return;
         };
-        let stamp = self.desk.begin(&connection.label, at);
-        self.desk
-            .watch
-            .input(stamp, &connection.label, Seen::Line(direction, line));
-        match &frame {
-            Ok(frame) => connection
-                .translator
-                .frame(stamp, direction, frame, line, &mut self.desk),
-            Err(why) => self.desk.drop(stamp, why.name()),
+        let masked = connection.masking.line(direction, line, frame.as_ref().ok());
+        for rest in &masked.before {
+            self.desk.masked_line(connection, Direction::In, rest, at);
         }
-        self.desk.end(stamp);
+        match (&masked.line, &frame) {
+            (Cow::Borrowed(line), Ok(frame)) => self.desk.frame(connection, direction, frame, line, at),
+            (line, _) => self.desk.masked_line(connection, direction, line, at),
+        }
     }
 
     /// `initialize` begins a connection; after an end, or on one that was set up before, a new one.
@@ -369,6 +382,11 @@ impl<S: Store, W: Watch> Recorder<S, W> {
         let Some(connection) = self.connections.get_mut(name) else {
             return;
         };
+        if matches!(seen, Seen::Exit | Seen::Close) {
+            for rest in connection.masking.finish() {
+                self.desk.masked_line(connection, Direction::In, &rest, at);
+            }
+        }
         let stamp = self.desk.begin(&connection.label, at);
         self.desk.watch.input(stamp, &connection.label, seen);
         connection.translator.input(stamp, input, &mut self.desk);
@@ -387,6 +405,33 @@ fn own(line: Line<'_>) -> Line<'static> {
 }
 
 impl<S: Store, W: Watch> Desk<S, W> {
+    /// Takes a line as it stands on the tape.
+    fn masked_line(&mut self, connection: &mut Connection, direction: Direction, line: &str, at: Option<Time>) {
+        match tapline_wire::read(line) {
+            Ok(frame) => self.frame(connection, direction, &frame, line, at),
+            Err(why) => {
+                let stamp = self.begin(&connection.label, at);
+                self.watch.input(stamp, &connection.label, Seen::Line(direction, line));
+                self.drop(stamp, why.name());
+                self.end(stamp);
+            }
+        }
+    }
+
+    fn frame(
+        &mut self,
+        connection: &mut Connection,
+        direction: Direction,
+        frame: &Frame<'_>,
+        line: &str,
+        at: Option<Time>,
+    ) {
+        let stamp = self.begin(&connection.label, at);
+        self.watch.input(stamp, &connection.label, Seen::Line(direction, line));
+        connection.translator.frame(stamp, direction, frame, line, self);
+        self.end(stamp);
+    }
+
     fn begin(&mut self, connection: &str, at: Option<Time>) -> Stamp {
         self.number += 1;
         self.told = 0;

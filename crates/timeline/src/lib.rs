@@ -26,7 +26,7 @@ pub use fold::{Timeline, grow};
 pub use id::{Key, PART_LIMIT, RowId, SessionId};
 pub use json::Json;
 pub use lookup::{Host, Lookup};
-pub use readable::*;
+pub use readable::{LINE_LIMIT, ReadableStream, SEQUENCE_LIMIT, readable};
 pub use row::*;
 pub use time::Time;
 pub use word::*;

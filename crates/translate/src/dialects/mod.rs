@@ -15,6 +15,8 @@ struct Entry {
     methods: &'static [&'static str],
     /// A member of the `_meta` of the answer to `initialize` that only this vendor sends.
     initialize_meta: Option<&'static str>,
+    /// Members of its frames that are never stored: names of machines and processes, key hints.
+    private_members: &'static [&'static str],
     make: fn() -> Box<dyn Dialect>,
 }
 
@@ -28,6 +30,11 @@ impl Dialect for Generic {
     fn name(&self) -> &'static str {
         "generic"
     }
+}
+
+/// Members of vendors' frames that are never stored, whatever they hold.
+pub fn private_members() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().flat_map(|e| e.private_members.iter().copied())
 }
 
 /// The dialect for an agent of which nothing is known.

@@ -1,0 +1,99 @@
+//! The errors that the AI SDK throws, by the names it gives them.
+//!
+//! A program that moves from JavaScript decides by the name of an error, so it is part of what has to
+//! be equal. [`SdkError::name`] is that name; the message is the SDK's where it is the SDK's own, and
+//! ours where it comes from its schema library.
+
+use thiserror::Error;
+
+use crate::base64::Base64Error;
+use crate::fault::Faults;
+
+/// Why a conversion failed.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum SdkError {
+    /// The model or provider cannot do it.
+    #[error("'{0}' functionality not supported.")]
+    UnsupportedFunctionality(String),
+    /// As above, where the SDK says more than that.
+    #[error("{message}")]
+    UnsupportedBecause {
+        /// What is not supported.
+        functionality: String,
+        /// The whole message.
+        message: String,
+    },
+    /// A file reference has no id for the provider it is sent to.
+    #[error(
+        "No provider reference found for provider '{provider}'. Available providers: {}",
+        .available.join(", ")
+    )]
+    NoSuchProviderReference {
+        /// The provider.
+        provider: String,
+        /// The providers it has ids for.
+        available: Vec<String>,
+    },
+    /// Provider options of the wrong shape.
+    #[error("invalid {provider} provider options: {reason}")]
+    InvalidProviderOptions {
+        /// The provider whose options they are.
+        provider: String,
+        /// Which option, and what is wrong with it.
+        reason: String,
+    },
+    /// A prompt that the provider cannot take, or that is none.
+    #[error("Invalid prompt: {0}")]
+    InvalidPrompt(String),
+    /// The JSON given is no prompt; every fault is listed.
+    #[error("Invalid prompt:\n{0}")]
+    FaultyPrompt(Faults),
+    /// A value that is not what its provider expects.
+    #[error("Type validation failed: {0}")]
+    TypeValidation(String),
+    /// JSON text that cannot be read.
+    #[error("JSON parsing failed: {0}")]
+    JsonParse(String),
+    /// A value that the SDK's schema library refuses outside of the SDK's own errors.
+    #[error("{0}")]
+    Schema(String),
+    /// Text that is no base64, where it has to be decoded.
+    #[error(transparent)]
+    InvalidCharacter(#[from] Base64Error),
+    /// A URL that must not be downloaded.
+    #[error("{message}")]
+    Download {
+        /// The URL.
+        url: String,
+        /// Why not.
+        message: String,
+    },
+    /// An error without a name of its own.
+    #[error("{0}")]
+    Plain(String),
+}
+
+impl SdkError {
+    /// The functionality is not supported.
+    pub fn unsupported(functionality: impl Into<String>) -> Self {
+        SdkError::UnsupportedFunctionality(functionality.into())
+    }
+
+    /// The name that the SDK gives the error.
+    pub fn name(&self) -> &'static str {
+        match self {
+            SdkError::UnsupportedFunctionality(_) | SdkError::UnsupportedBecause { .. } => {
+                "AI_UnsupportedFunctionalityError"
+            }
+            SdkError::NoSuchProviderReference { .. } => "AI_NoSuchProviderReferenceError",
+            SdkError::InvalidProviderOptions { .. } => "AI_InvalidArgumentError",
+            SdkError::InvalidPrompt(_) | SdkError::FaultyPrompt(_) => "AI_InvalidPromptError",
+            SdkError::TypeValidation(_) => "AI_TypeValidationError",
+            SdkError::JsonParse(_) => "AI_JSONParseError",
+            SdkError::Schema(_) => "ZodError",
+            SdkError::InvalidCharacter(_) => "InvalidCharacterError",
+            SdkError::Download { .. } => "AI_DownloadError",
+            SdkError::Plain(_) => "Error",
+        }
+    }
+}
