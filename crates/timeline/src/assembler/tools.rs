@@ -118,6 +118,14 @@ impl Assembler {
         let turn = self
             .turn_id(place)
             .or_else(|| parent.as_ref().and_then(|p| p.turn.clone()));
+        // A turn that is over has settled its tools already: a tool that begins in it cannot wait for its end.
+        let settled_with = match place {
+            Place::Ended(index) => match &self.ended[index].row.body {
+                Body::Turn(turn) => turn.end,
+                _ => None,
+            },
+            Place::Open(_) | Place::Nowhere => None,
+        };
         let asked = self.requests.take_asked(news.call);
         let mut tool = Tool {
             call: clip(news.call, limits::LABEL_BYTES).to_owned(),
@@ -163,7 +171,16 @@ impl Assembler {
         if let Some(request) = request {
             self.tie_request(cx, &request, &id);
         }
+        let call: Box<str> = match &row.body {
+            Body::Tool(tool) => tool.call.as_str().into(),
+            _ => return,
+        };
         self.keep_tool(cx, row, serial);
+        if let Some(end) = settled_with
+            && self.tools.known.get(&call).is_some_and(|k| k.open)
+        {
+            self.settle_tool(cx, &call, state_around(end));
+        }
     }
 
     fn revise_tool(&mut self, cx: &mut Cx<'_>, row: Arc<Row>, mut news: ToolNews<'_>) {
@@ -400,11 +417,7 @@ impl Assembler {
 
     /// The turn ends around the tools that still run in it.
     pub(super) fn settle_tools(&mut self, cx: &mut Cx<'_>, serial: u64, end: End) {
-        let state = if matches!(end, End::Stopped | End::Cut) {
-            ToolState::Interrupted
-        } else {
-            ToolState::Unknown
-        };
+        let state = state_around(end);
         let calls: Vec<Box<str>> = self
             .tools
             .known
@@ -455,6 +468,14 @@ impl Assembler {
             }
         });
         self.keep_tool(cx, row, serial);
+    }
+}
+
+/// What a tool is whose turn ended around it.
+fn state_around(end: End) -> ToolState {
+    match end {
+        End::Stopped | End::Cut => ToolState::Interrupted,
+        _ => ToolState::Unknown,
     }
 }
 

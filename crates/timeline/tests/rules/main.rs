@@ -1,0 +1,10 @@
+//! The rules of the assembler, one test each, named by the scenario or the rule: events in, rows out.
+
+mod bench;
+mod ledger;
+mod picture;
+
+mod endings;
+mod items;
+mod stop;
+mod turns;
