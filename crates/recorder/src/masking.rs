@@ -223,6 +223,11 @@ impl Masking {
                 },
             ) => {
                 let session = update.session_id.as_deref().unwrap_or_default();
+                if matches!(update.kind.as_deref(), Some(kind) if kind.ends_with("message_chunk") || kind.ends_with("thought_chunk"))
+                {
+                    // A part that is no text stands after the text that came before it.
+                    return self.end(|s| *s.session == *session && matches!(s.what, What::Message(..)));
+                }
                 let splits = match update.kind.as_deref() {
                     Some("tool_call" | "tool_call_update") => self.is_new_tool(update),
                     Some("plan" | "plan_update") => true,
