@@ -173,6 +173,7 @@ impl Assembler {
             Event::UserPiece { .. } | Event::Session(_) | Event::Context { .. } | Event::Usage { .. }
         ) {
             self.finish_echo(cx);
+            self.end_own_message();
         }
         match event {
             Event::Text(text) => self.text(cx, text),

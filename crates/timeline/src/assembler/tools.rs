@@ -132,7 +132,7 @@ impl Assembler {
             name: None,
             title: None,
             tool_kind: None,
-            state: if news.announced {
+            state: if news.announced || news.status == Some(ToolStatus::Pending) {
                 ToolState::Pending
             } else {
                 ToolState::Running
@@ -165,7 +165,7 @@ impl Assembler {
             extra: std::mem::take(&mut news.extra),
             body: Body::Tool(Box::new(tool)),
         };
-        self.apply_news(cx, &mut row, news);
+        self.apply_news(cx, &mut row, news, true);
         let row = Arc::new(row);
         cx.host.change(Change::Put(&row));
         if let Some(request) = request {
@@ -203,7 +203,7 @@ impl Assembler {
         if parent.is_some() {
             changed.parent = parent;
         }
-        self.apply_news(cx, &mut changed, news);
+        self.apply_news(cx, &mut changed, news, false);
         if changed == *row {
             cx.host.state("tool-unchanged");
             return self.keep_tool(cx, row, serial);
@@ -225,7 +225,7 @@ impl Assembler {
     }
 
     /// Merges news into a tool's row: the second table of the module's head.
-    fn apply_news(&mut self, cx: &mut Cx<'_>, row: &mut Row, news: ToolNews<'_>) {
+    fn apply_news(&mut self, cx: &mut Cx<'_>, row: &mut Row, news: ToolNews<'_>, is_first: bool) {
         for (member, bytes) in &news.cut {
             row.cut(member, *bytes);
         }
@@ -277,7 +277,7 @@ impl Assembler {
         let state = state_after(
             tool.state,
             news.status,
-            news.announced && row.revision > 1,
+            news.announced && !is_first,
             tool.authorization,
         );
         if state != tool.state {

@@ -6,5 +6,6 @@ mod picture;
 
 mod endings;
 mod items;
+mod rules;
 mod stop;
 mod turns;
