@@ -1,0 +1,1 @@
+//! Rules of the design that the translator keeps, each test named by its rule.
