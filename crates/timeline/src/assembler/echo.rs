@@ -247,13 +247,16 @@ impl Assembler {
         let kept = clip(more.as_text(), limits::MESSAGE_BYTES.saturating_sub(offset));
         let left_out = more.as_text().len() - kept.len();
         if more.is_plain() && left_out == 0 {
+            let (id, seq, revision) = (row.id.clone(), row.seq, row.revision + 1);
+            // The store's copy grows in place only if it is the last.
+            drop(row);
             cx.host.change(Change::Append(Append {
-                id: &row.id,
-                seq: row.seq,
+                id: &id,
+                seq,
                 member: Grows::Text,
                 offset: offset as u64,
                 text: kept,
-                revision: row.revision + 1,
+                revision,
                 frame: cx.frame,
             }));
             return;

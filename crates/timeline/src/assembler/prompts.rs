@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::turns::Ending;
-use super::{Assembler, Cx, clip, revise};
+use super::{Assembler, Cuts, Cx, label, revise};
 use crate::content::Content;
 use crate::event::{Failure, Prompt, PromptAnswer};
 use crate::id::{Key, RowId};
@@ -204,7 +204,7 @@ impl Assembler {
                 duration_ms,
                 usage,
             } => {
-                let stop_reason = stop_reason.map(|s| clip(&s, limits::LABEL_BYTES).to_owned());
+                let stop_reason = stop_reason.as_deref().map(label);
                 self.end_turn(
                     cx,
                     index,
@@ -228,14 +228,17 @@ impl Assembler {
         else {
             return;
         };
+        let mut cuts = Cuts::default();
         let words = failure.words.or(failure.sentence);
+        let words = words.map(|w| cuts.text("reason", w.trim(), limits::WORDS_BYTES));
         let now = cx.at;
         revise(cx, &mut user, |row| {
             row.ended_at = now;
             if let Body::User(user) = &mut row.body {
                 user.delivery = Some(Delivery::Rejected);
-                user.reason = words.map(|w| clip(w.trim(), limits::WORDS_BYTES).to_owned());
+                user.reason = words;
             }
+            cuts.note(row);
         });
     }
 

@@ -6,8 +6,8 @@ use indexmap::IndexMap;
 
 use super::placing::{Opens, Place};
 use super::requests::Asked;
-use super::terminals::TerminalState;
-use super::{Assembler, Cx, bound, clip, revise};
+use super::terminals::{TerminalState, note_left_out};
+use super::{Assembler, Cuts, Cx, bound, label, revise};
 use crate::change::Change;
 use crate::content::{Diff, ToolItem};
 use crate::event::{ToolNews, ToolStatus};
@@ -21,6 +21,8 @@ use crate::word::*;
 pub(super) struct Tools {
     /// By the agent's id of the call, the newest call under each.
     pub(super) known: IndexMap<Box<str>, Known>,
+    /// How many of them have not ended.
+    open: usize,
     /// Bytes of the rows at hand.
     pub(super) cached: usize,
     pub(super) terminals: IndexMap<Box<str>, TerminalState>,
@@ -128,7 +130,7 @@ impl Assembler {
         };
         let asked = self.requests.take_asked(news.call);
         let mut tool = Tool {
-            call: clip(news.call, limits::LABEL_BYTES).to_owned(),
+            call: label(news.call),
             name: None,
             title: None,
             tool_kind: None,
@@ -232,7 +234,7 @@ impl Assembler {
         let Body::Tool(tool) = &mut row.body else { return };
         let mut tool = std::mem::replace(tool, Box::new(blank_tool()));
         let settled = tool.state.is_final();
-        let label = |text: &str| clip(text, limits::LABEL_BYTES).to_owned();
+        let mut cuts = Cuts::default();
         if tool.name.is_none() {
             tool.name = news.name.as_deref().map(label);
         }
@@ -270,8 +272,9 @@ impl Assembler {
             && (!settled || tool.locations.is_empty())
         {
             tool.locations = locations;
-            tool.locations.truncate(limits::ITEMS);
+            cuts.items("locations", &mut tool.locations);
         }
+        cuts.note(row);
         bound_tool(cx, row, &mut tool);
         leave_out_repeated_output(&mut tool);
         let state = state_after(
@@ -290,14 +293,14 @@ impl Assembler {
 
     /// New content replaces the old, but a diff is never taken from the record, nor what a terminal printed.
     fn replace_content(&mut self, row: &mut Row, tool: &mut Tool, mut content: Vec<ToolItem>) {
-        if content.len() > limits::ITEMS {
-            row.cut("content", content.len() as u64);
-            content.truncate(limits::ITEMS);
-        }
+        let mut cuts = Cuts::default();
+        cuts.items("content", &mut content);
+        cuts.note(row);
         let old = std::mem::take(&mut tool.content);
-        for item in &mut content {
+        for (at, item) in content.iter_mut().enumerate() {
             if let ToolItem::Terminal(terminal) = item {
-                self.fill_terminal(&tool.call, terminal, &old);
+                let left_out = self.fill_terminal(&tool.call, terminal, &old);
+                note_left_out(row, at, terminal, left_out);
             }
         }
         let has_diff = content.iter().any(|i| matches!(i, ToolItem::Diff(_)));
@@ -326,14 +329,16 @@ impl Assembler {
             turn,
         };
         self.tools.cached += bytes;
+        self.tools.open += usize::from(open);
         if let Some(old) = self.tools.known.insert(call, known) {
             self.tools.cached -= if old.row.is_some() { old.bytes } else { 0 };
+            self.tools.open -= usize::from(old.open);
         }
         self.evict_tools(cx);
     }
 
     fn evict_tools(&mut self, cx: &mut Cx<'_>) {
-        let settled = self.tools.known.values().filter(|k| !k.open).count();
+        let settled = self.tools.known.len() - self.tools.open;
         if settled > 2 * limits::ENDED_TOOLS {
             let mut extra = settled - limits::ENDED_TOOLS;
             let cached = &mut self.tools.cached;
@@ -359,7 +364,7 @@ impl Assembler {
                 }
             }
         }
-        if self.tools.known.len() - settled.min(self.tools.known.len()) > limits::OPEN_TOOLS {
+        if self.tools.open > limits::OPEN_TOOLS {
             let oldest = self
                 .tools
                 .known
@@ -380,7 +385,7 @@ impl Assembler {
         let Some(known) = self.tools.known.get_mut(call) else {
             return;
         };
-        known.open = false;
+        self.tools.open -= usize::from(std::mem::take(&mut known.open));
         let row = known.row.take();
         if row.is_some() {
             self.tools.cached -= known.bytes;

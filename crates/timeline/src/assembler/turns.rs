@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::placing::{Opens, Place};
 use super::text::TextKey;
-use super::{Assembler, Cx, clip, revise};
+use super::{Assembler, Cuts, Cx, clip, label, revise};
 use crate::event::{Detached, Exit, Failure, TurnEnded};
 use crate::id::RowId;
 use crate::limits;
@@ -166,7 +166,7 @@ impl Assembler {
                     return;
                 }
                 let serial = open.serial;
-                let stop_reason = stop_reason.map(|s| clip(&s, limits::LABEL_BYTES).to_owned());
+                let stop_reason = stop_reason.as_deref().map(label);
                 self.end_turn(
                     cx,
                     index,
@@ -225,8 +225,9 @@ impl Assembler {
         let key = format!("e.{}", self.turns[index].row.id.key(&self.session.id));
         let id = RowId::spell(&self.session.id, &key);
         let turn = self.turns[index].row.id.clone();
-        let (status, has_words) = error_status(failure);
-        let row = self.put_as(cx, id, Some(turn), None, Body::Status(status));
+        let mut cuts = Cuts::default();
+        let (status, has_words) = error_status(failure, &mut cuts);
+        let row = self.put_cut(cx, id, Some(turn), None, Body::Status(status), cuts);
         self.turns[index].failure = Some(FailureRow { row, has_words });
     }
 
@@ -397,11 +398,11 @@ pub(super) struct Ending<'a> {
     pub usage: Option<Usage>,
 }
 
-fn error_status(failure: Failure<'_>) -> (Status, bool) {
+fn error_status(failure: Failure<'_>, cuts: &mut Cuts) -> (Status, bool) {
     let words = failure.words.filter(|w| !w.trim().is_empty());
     let has_words = words.is_some();
     let text = match (&words, &failure.sentence) {
-        (Some(words), _) => clip(words.trim(), limits::WORDS_BYTES).to_owned(),
+        (Some(words), _) => cuts.text("text", words.trim(), limits::WORDS_BYTES),
         (None, Some(sentence)) => sentence.to_string(),
         (None, None) => "The agent ended this turn with an error.".to_owned(),
     };
@@ -417,7 +418,8 @@ fn error_status(failure: Failure<'_>) -> (Status, bool) {
 }
 
 fn fill(cx: &mut Cx<'_>, old: &mut FailureRow, failure: Failure<'_>) {
-    let (new, has_words) = error_status(failure);
+    let mut cuts = Cuts::default();
+    let (new, has_words) = error_status(failure, &mut cuts);
     if old.has_words || !has_words {
         cx.drop("failure-told-again");
         return;
@@ -430,6 +432,7 @@ fn fill(cx: &mut Cx<'_>, old: &mut FailureRow, failure: Failure<'_>) {
                 status.detail = new.detail;
             }
         }
+        cuts.note(row);
     });
 }
 

@@ -6,6 +6,7 @@ mod picture;
 
 mod endings;
 mod items;
+mod limits;
 mod rules;
 mod stop;
 mod turns;
