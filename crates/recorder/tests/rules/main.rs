@@ -6,5 +6,7 @@ mod ledger;
 mod picture;
 mod tape;
 
+mod invariants;
+mod limits;
 mod rules;
 mod scenarios;

@@ -193,6 +193,7 @@ impl Assembler {
             return self.grow_own(cx, row, pending.message, &content);
         }
         if content.is_blank() {
+            cx.drop("blank-message");
             return;
         }
         let place = self.place(cx, pending.turn.as_deref(), Opens::Any);

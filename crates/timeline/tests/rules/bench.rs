@@ -1,5 +1,6 @@
 //! An assembler with a timeline beside it, driven by events: the ground on which the scenarios run.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use tapline_timeline::*;
@@ -16,6 +17,8 @@ pub(crate) struct Host {
     pub(crate) told: Vec<&'static str>,
     pub(crate) changes: usize,
     pub(crate) blobs: Vec<(String, usize)>,
+    /// How often a row was asked for.
+    pub(crate) asked: Cell<u64>,
 }
 
 impl Sink for Host {
@@ -37,6 +40,7 @@ impl Sink for Host {
 
 impl Lookup for Host {
     fn row(&self, id: &RowId) -> Option<Arc<Row>> {
+        self.asked.set(self.asked.get() + 1);
         self.timeline.row(id)
     }
 }

@@ -5,6 +5,7 @@ mod ledger;
 mod picture;
 
 mod endings;
+mod invariants;
 mod items;
 mod limits;
 mod rules;

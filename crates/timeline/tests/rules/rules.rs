@@ -222,6 +222,15 @@ fn words_an_echo_of_a_later_prompt_adds_nothing() {
 }
 
 #[test]
+fn words_white_space_after_an_echo_is_told_as_blank() {
+    let mut b = Bench::new();
+    b.prompt("1", "First");
+    b.prompt("2", "Second");
+    b.dropped(user_piece(Some("u1"), "Second"), "echo");
+    b.dropped(user_piece(Some("u1"), "\n"), "blank-message");
+}
+
+#[test]
 fn words_what_the_agent_puts_in_itself_is_its_own_user_row() {
     let mut b = Bench::new();
     b.prompt("1", "Go");
