@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use tapline_timeline::{
-    Detail, End, Event, Failure, Json, Measure, Prompt, PromptAnswer, SessionFacts, Tone, Usage,
+    Detached, Detail, End, Event, Failure, Json, Measure, Prompt, PromptAnswer, SessionFacts, Tone, Usage,
 };
 use tapline_wire::session::{self, InitializeAnswer, PromptParams, SessionAnswer, SessionParams};
 use tapline_wire::{AgentError, Id, RawValue, value};
@@ -441,7 +441,10 @@ impl Translator {
     fn load_failed(&mut self, io: &mut Io<'_>, session: SessionRef, provider: &str, error: &AgentError<'_>) {
         // The agent does not know the id: whatever it says under it later is another session's.
         self.sessions.shift_remove(provider);
-        self.lost = Some(session);
+        if let Some(earlier) = self.lost.replace(session).filter(|earlier| *earlier != session) {
+            // Nothing will carry that one on any more.
+            io.event(earlier, Event::Detached(Detached { exit: None }));
+        }
         let words = if error.readable {
             self.words_of(error)
         } else {

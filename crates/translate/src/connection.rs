@@ -287,7 +287,7 @@ impl Translator {
         for held in std::mem::take(&mut self.held) {
             io.out.drop(held.stamp, "unknown-session");
         }
-        if self.sessions.is_empty() {
+        if self.sessions.is_empty() && self.lost.is_none() {
             let session = self.nameless(io);
             if let Some(exit) = &exit {
                 let text = start_failure(exit, self.handshake);
@@ -304,7 +304,9 @@ impl Translator {
             io.event(session, Event::Detached(Detached { exit }));
             return;
         }
-        let mut sessions: Vec<SessionRef> = self.sessions.values().map(|s| s.session).collect();
+        // One that could not be loaded, or never was given, is held by nothing else.
+        let held = self.sessions.values().map(|s| s.session);
+        let mut sessions: Vec<SessionRef> = held.chain(self.lost).chain(self.nameless).collect();
         sessions.sort_unstable();
         sessions.dedup();
         for session in sessions {

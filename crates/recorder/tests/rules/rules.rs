@@ -407,6 +407,27 @@ fn history_a_failed_load_leaves_one_warning_and_a_new_session_carries_it_on() {
 }
 
 #[test]
+fn history_sessions_that_could_not_be_loaded_end_with_their_connection() {
+    let mut t = Tape::bare();
+    loading(&mut t);
+    t.refuses(1, json!({"code": -32603, "message": "No such session"}));
+    t.call(
+        2,
+        "session/load",
+        json!({"sessionId": "s2", "cwd": "/p", "mcpServers": []}),
+    );
+    t.refuses(2, json!({"code": -32603, "message": "Nor that"}));
+    t.recorder.exit("", Some(0), None, None);
+    t.close();
+    t.shows(&["- status warning \"No such session\""]);
+    t.session_shows(1, &["- status warning \"Nor that\""]);
+    assert_eq!(t.timelines().len(), 2, "no session is made up beside them");
+    for timeline in t.timelines() {
+        assert_eq!(timeline.session().map(|s| s.state), Some(SessionState::Ended));
+    }
+}
+
+#[test]
 fn history_replayed_twice_stays_silent() {
     let mut t = Tape::new();
     t.prompt(1, "Go");
