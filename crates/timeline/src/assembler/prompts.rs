@@ -79,11 +79,20 @@ impl Assembler {
     }
 
     pub(super) fn prompt(&mut self, cx: &mut Cx<'_>, prompt: Prompt<'_>) {
-        self.end_what_a_prompt_ends(cx, prompt.agent_ends_own_turns);
-        if self.prompts.iter().any(|p| &*p.key == prompt.key) {
+        let is_stopped = |p: &OpenPrompt| {
+            p.turn
+                .and_then(|serial| self.open_at(serial))
+                .is_some_and(|index| self.turns[index].stopped)
+        };
+        if self
+            .prompts
+            .iter()
+            .any(|p| &*p.key == prompt.key && !is_stopped(p))
+        {
             cx.drop("prompt-id-in-use");
             return;
         }
+        self.end_what_a_prompt_ends(cx, prompt.agent_ends_own_turns);
         if self.prompts.len() >= limits::OPEN_PROMPTS {
             self.let_prompt_go(cx);
         }

@@ -247,6 +247,19 @@ fn ar_4_the_end_of_the_session_may_come_twice() {
     assert_eq!(rows, b.rows().iter().map(|r| r.revision).collect::<Vec<_>>());
 }
 
+/// A prompt that cannot be taken (its id is in use) leaves the open turns open.
+#[test]
+fn ar_5_a_prompt_that_is_dropped_ends_no_turn() {
+    let mut b = Bench::new();
+    b.apply(started("own"));
+    b.prompt("1", "One");
+    b.say("I wake up");
+    b.dropped(prompt("1", "Again"), "prompt-id-in-use");
+    b.stop();
+    b.prompt("1", "The stopped one does not count");
+    assert_eq!(b.all(Kind::Turn).len(), 3);
+}
+
 /// Orca's budget refuses the 129th as failed and ends the session. Here more than that are open, and none is lost.
 #[test]
 fn ar_6_ar_7_far_more_than_128_open_things_are_admitted() {

@@ -333,6 +333,19 @@ fn ao_4_a_block_that_says_the_stream_again_with_an_id_adds_nothing() {
     ]);
 }
 
+/// Orca's full budget keeps a text that it no longer streams. Here a message that is no longer at hand is asked for.
+#[test]
+fn ao_5_a_message_that_was_pushed_out_keeps_its_text_and_goes_on() {
+    let mut b = Bench::new();
+    b.prompt("1", "Go");
+    b.apply(say_as("m", "A"));
+    for n in 0..=limits::OPEN_TEXTS {
+        b.apply(say_as(&format!("x{n}"), "other"));
+    }
+    b.apply(say_as("m", "B"));
+    assert!(matches!(&b.all(Kind::Assistant)[0].body, Body::Assistant(m) if m.content.as_text() == "AB"));
+}
+
 #[test]
 fn ao_6_text_before_a_tool_is_closed_before_it() {
     let mut b = Bench::new();

@@ -147,6 +147,33 @@ fn ap_9_stopped_turns_with_streams_fill_no_budget() {
     assert_eq!(b.assembler.counters(), Counters::default(), "nothing was let go");
 }
 
+/// Messages of turns that are over leave the list of those at hand first, so they never cost a running one its place.
+#[test]
+fn ap_10_messages_of_ended_turns_go_first() {
+    let mut b = Bench::new();
+    b.prompt("1", "Go");
+    for n in 0..limits::OPEN_TEXTS {
+        b.apply(say_as(&format!("old{n}"), "said"));
+    }
+    b.stop();
+    b.prompt("2", "On");
+    b.say("A");
+    b.think("Hm");
+    b.apply(say_as("new", "A"));
+    for n in 0..limits::OPEN_TEXTS - 2 {
+        b.apply(Event::Text(text(
+            Channel::Reasoning,
+            Some(&format!("r{n}")),
+            "hm",
+        )));
+    }
+    let asked = b.host.asked.get();
+    b.apply(say_as("new", "B"));
+    assert_eq!(b.host.asked.get(), asked, "it is still at hand");
+    let last = b.all(Kind::Assistant).pop().expect("a message").clone();
+    assert!(matches!(&last.body, Body::Assistant(m) if m.content.as_text() == "AB"));
+}
+
 #[test]
 fn ap_11_trailing_text_of_a_stopped_turn_is_dropped_named_or_not() {
     let mut b = Bench::new();
