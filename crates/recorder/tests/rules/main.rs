@@ -6,6 +6,7 @@ mod ledger;
 mod picture;
 mod tape;
 
+mod docs;
 mod invariants;
 mod limits;
 mod rules;
