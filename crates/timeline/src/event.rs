@@ -377,7 +377,8 @@ pub struct RequestNews<'a> {
     pub ask: Ask,
     /// The agent's key of the turn, where it gives one.
     pub turn: Option<&'a str>,
-    /// The tool call it is about.
+    /// The tool call it is about. A permission has none where the agent's id was made up for it: then it is about the
+    /// one open tool that is called with the same input, or has the same title.
     pub call: Option<&'a str>,
     /// Its headline.
     pub title: Option<Cow<'a, str>>,

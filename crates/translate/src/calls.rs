@@ -215,7 +215,10 @@ impl Translator {
         } else {
             None
         };
-        errors::failure(error, words, self.sentence(None), source)
+        let sentence = self
+            .sign_in_sentence(error)
+            .unwrap_or_else(|| self.sentence(None));
+        errors::failure(error, words, sentence, source)
     }
 
     fn words_of<'a>(&self, error: &AgentError<'a>) -> Option<Cow<'a, str>> {
@@ -223,6 +226,16 @@ impl Translator {
             Some(words) => words,
             None => errors::words(error),
         }
+    }
+
+    /// Our sentence for an error without words that says that nobody is signed in.
+    fn sign_in_sentence<'a>(&self, error: &AgentError<'_>) -> Option<Cow<'a, str>> {
+        if !self.dialect.asks_for_sign_in(error) {
+            return None;
+        }
+        let name = self.dialect.agent_name().or(self.agent_label.as_deref());
+        let name = name.unwrap_or("The agent");
+        Some(Cow::Owned(format!("{name} is not signed in.")))
     }
 
     /// Our sentence for a failed turn without words.
@@ -318,7 +331,7 @@ impl Translator {
         } else {
             None
         };
-        let text = words.unwrap_or_else(|| {
+        let text = words.or_else(|| self.sign_in_sentence(error)).unwrap_or_else(|| {
             let name = self
                 .dialect
                 .agent_name()

@@ -143,6 +143,23 @@ impl Translator {
                     },
                 );
             }
+            (Block::Text { text }, Chunk::Apart) => {
+                // No id of the agent's: the frame's number is one, so that nothing before or after joins it.
+                let own = format!("@{}", io.stamp.number);
+                let message = Some(message.unwrap_or(&own));
+                let text = &*text;
+                let mark = marks.stream.as_deref();
+                io.event(
+                    session,
+                    Event::Text(Text {
+                        turn,
+                        channel,
+                        message,
+                        mark,
+                        text,
+                    }),
+                );
+            }
             (Block::Text { text }, reading) => {
                 let text = match &reading {
                     Chunk::SaidOnly(less) => less.as_ref(),
@@ -393,7 +410,7 @@ fn status(word: &str) -> Option<ToolStatus> {
     }
 }
 
-fn entries(list: &RawValue) -> Vec<PlanEntry> {
+pub(crate) fn entries(list: &RawValue) -> Vec<PlanEntry> {
     value::array(list)
         .filter_map(|item| {
             let text = value::member_text(item, "content")?.into_owned();
