@@ -25,6 +25,7 @@ pub(super) static TABLE: Table = Table {
     parent: &[&["claudeCode", "parentToolUseId"]],
     content_retells_output: true,
     fences: true,
+    model_only: &["Async agent launched successfully."],
     counts: Some(Counts {
         measure: Measure::Turn,
         input_holds_cached: Some(false),

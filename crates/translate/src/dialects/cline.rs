@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use tapline_timeline::ToolNews;
-use tapline_wire::{RawValue, Update, value};
+use tapline_timeline::{RequestNews, ToolNews};
+use tapline_wire::{Permission, RawValue, Update, value};
 
 use super::table::{Memory, NameAt, Table};
 use super::text;
@@ -18,11 +18,28 @@ pub(super) static TABLE: Table = Table {
     tool_name: NameAt::BeforeInTitle(": "),
     sign_in_words: &["Authentication required", "Not authenticated"],
     tool,
+    permission,
     ..Table::PLAIN
 };
 
+fn permission<'a>(permission: &Permission<'a>, news: &mut RequestNews<'a>) {
+    if let Some(title) = news
+        .title
+        .as_deref()
+        .and_then(|t| title(t, permission.tool.raw_input))
+    {
+        news.title = Some(Cow::Owned(title));
+    }
+}
+
 fn tool<'a>(_: &mut Memory, update: &Update<'a>, news: &mut ToolNews<'a>, _: &mut Facts<'a>) {
-    title(update, news);
+    if let Some(title) = news
+        .title
+        .as_deref()
+        .and_then(|t| title(t, update.fields.raw_input))
+    {
+        news.title = Some(Cow::Owned(title));
+    }
     let Some(raw) = update.fields.raw_output else {
         return;
     };
@@ -43,26 +60,18 @@ fn tool<'a>(_: &mut Memory, update: &Update<'a>, news: &mut ToolNews<'a>, _: &mu
 }
 
 /// Cut JSON is no title: what the call is about stands in its input.
-fn title<'a>(update: &Update<'a>, news: &mut ToolNews<'a>) {
-    let Some(title) = &news.title else { return };
-    let Some((name, rest)) = title.split_once(": ") else {
-        return;
-    };
+fn title(title: &str, input: Option<&RawValue>) -> Option<String> {
+    let (name, rest) = title.split_once(": ")?;
     if !text::is_word(name) || !rest.starts_with(['{', '[']) {
-        return;
+        return None;
     }
-    let paths: Vec<String> = update
-        .fields
-        .raw_input
-        .and_then(|i| value::member(i, "files"))
-        .into_iter()
-        .flat_map(value::array)
-        .filter_map(|f| value::member_text(f, "path").map(Cow::into_owned))
-        .collect();
-    news.title = Some(Cow::Owned(match paths.is_empty() {
+    let files = input.and_then(|i| value::member(i, "files"));
+    let files = files.into_iter().flat_map(value::array);
+    let paths: Vec<Cow<'_, str>> = files.filter_map(|f| value::member_text(f, "path")).collect();
+    Some(match paths.is_empty() {
         true => name.to_owned(),
         false => format!("{name}: {}", paths.join(", ")),
-    }));
+    })
 }
 
 fn result(item: &RawValue, exit_code: &mut Option<i64>) -> Option<String> {

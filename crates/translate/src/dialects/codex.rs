@@ -33,6 +33,7 @@ pub(super) static TABLE: Table = Table {
         "parsed_cmd",
     ],
     permission_text: true,
+    permission_cut: &["Proposed Amendment:", "Available Decisions:"],
     json_words: true,
     sign_in_words: &["unexpected status 401"],
     notes: &[Note::Begins("Model metadata for `")],

@@ -15,6 +15,7 @@ pub(super) static TABLE: Table = Table {
     agent: "Deep Agents",
     tool_name: NameAt::Title { commands: false },
     made_up_calls: true,
+    model_only: &["Updated todo list to ["],
     tool,
     ..Table::PLAIN
 };

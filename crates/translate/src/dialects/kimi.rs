@@ -17,6 +17,7 @@ pub(super) static TABLE: Table = Table {
     agent: "Kimi",
     tool_name: NameAt::Title { commands: true },
     permission_text: true,
+    empty_is_new: true,
     sign_in_words: &["Authentication required", "LLM not set"],
     tool,
     ..Table::PLAIN

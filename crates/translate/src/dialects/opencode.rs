@@ -19,6 +19,7 @@ const SHARED: Table = Table {
     exit_code: &[&["metadata", "exit"]],
     output: &[&["output"], &["error"]],
     content_retells_output: true,
+    empty_is_new: true,
     counts: Some(Counts {
         measure: Measure::Call,
         input_holds_cached: Some(false),

@@ -11,7 +11,8 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use tapline_timeline::{
-    Channel, Choice, Event, Json, Measure, RequestNews, ToolItem, ToolNews, ToolStatus, Usage, readable,
+    Channel, Choice, Event, FileChange, Json, Measure, RequestNews, ToolItem, ToolNews, ToolStatus, Usage,
+    readable,
 };
 use tapline_wire::session::PromptAnswer;
 use tapline_wire::{AgentError, Permission, RawValue, Update, value};
@@ -85,6 +86,12 @@ pub(super) struct Table {
     pub input_noise: &'static [&'static str],
     /// Text content of a permission is about the question, not what the tool shows.
     pub permission_text: bool,
+    /// Beginnings of lines from which on a permission's text says again what its options say.
+    pub permission_cut: &'static [&'static str],
+    /// A diff of a file that was empty is one of a new file.
+    pub empty_is_new: bool,
+    /// Beginnings of text content that is for the model alone.
+    pub model_only: &'static [&'static str],
     /// Permissions come under ids that are made up for them.
     pub made_up_calls: bool,
     /// What a person reads for an option, by its id.
@@ -105,6 +112,8 @@ pub(super) struct Table {
     pub silent: &'static [(&'static str, &'static str)],
     /// What else it says of a tool.
     pub tool: for<'a> fn(&mut Memory, &Update<'a>, &mut ToolNews<'a>, &mut Facts<'a>),
+    /// What else it says in a permission.
+    pub permission: for<'a> fn(&Permission<'a>, &mut RequestNews<'a>),
     /// What else an update says.
     pub update: for<'a> fn(&Update<'a>, &mut Facts<'a>),
     /// What a notice says; whether it said anything.
@@ -112,6 +121,7 @@ pub(super) struct Table {
 }
 
 fn no_tool<'a>(_: &mut Memory, _: &Update<'a>, _: &mut ToolNews<'a>, _: &mut Facts<'a>) {}
+fn no_permission<'a>(_: &Permission<'a>, _: &mut RequestNews<'a>) {}
 fn no_update<'a>(_: &Update<'a>, _: &mut Facts<'a>) {}
 fn no_notice<'a>(_: &str, _: &'a RawValue, _: &mut Facts<'a>) -> bool {
     false
@@ -130,6 +140,9 @@ impl Table {
         fences: false,
         input_noise: &[],
         permission_text: false,
+        permission_cut: &[],
+        empty_is_new: false,
+        model_only: &[],
         made_up_calls: false,
         options: &[],
         json_words: false,
@@ -140,6 +153,7 @@ impl Table {
         blank_lead: false,
         silent: &[],
         tool: no_tool,
+        permission: no_permission,
         update: no_update,
         notice: no_notice,
     };
@@ -275,6 +289,41 @@ impl Table {
             news.output = None;
             news.result = None;
         }
+        content.retain(|item| match item {
+            ToolItem::Text { text } => !self.model_only.iter().any(|words| text.starts_with(words)),
+            _ => true,
+        });
+        self.name_new_files(content);
+    }
+}
+
+impl Table {
+    fn name_new_files(&self, content: &mut [ToolItem]) {
+        for item in content.iter_mut().filter(|_| self.empty_is_new) {
+            if let ToolItem::Diff(diff) = item
+                && diff.change == FileChange::Modify
+                && diff.patch.starts_with("@@ -0,0 ")
+            {
+                diff.change = FileChange::Add;
+            }
+        }
+    }
+
+    /// The words of a permission's content, without what its options say.
+    fn words_of_permission(&self, content: &mut Vec<ToolItem>) -> Option<String> {
+        let mut words = Vec::new();
+        content.retain_mut(|item| match item {
+            ToolItem::Text { text } => {
+                let mut lines = text.lines();
+                let cut = |line: &&str| !self.permission_cut.iter().any(|w| line.starts_with(w));
+                let kept: Vec<&str> = lines.by_ref().take_while(cut).collect();
+                words.extend((!kept.is_empty()).then(|| kept.join("\n")));
+                false
+            }
+            _ => true,
+        });
+        words.retain(|w| !w.trim().is_empty());
+        (!words.is_empty()).then(|| words.join("\n"))
     }
 }
 
@@ -383,7 +432,7 @@ impl Dialect for Tabled {
         self.silent(method).map(VendorRequest::Silent)
     }
 
-    fn permission<'a>(&mut self, _: Around<'_>, _: &Permission<'a>, news: &mut RequestNews<'a>) {
+    fn permission<'a>(&mut self, _: Around<'_>, permission: &Permission<'a>, news: &mut RequestNews<'a>) {
         if self.table.made_up_calls {
             news.call = None;
         }
@@ -394,19 +443,13 @@ impl Dialect for Tabled {
         {
             news.input = Some(input);
         }
-        if !self.table.permission_text {
-            return;
+        self.table.name_new_files(&mut news.content);
+        if self.table.permission_text
+            && let Some(words) = self.table.words_of_permission(&mut news.content)
+        {
+            news.text.get_or_insert(Cow::Owned(words));
         }
-        let mut words: Vec<String> = news.text.take().map(Cow::into_owned).into_iter().collect();
-        news.content.retain_mut(|item| match item {
-            ToolItem::Text { text } => {
-                words.push(std::mem::take(text));
-                false
-            }
-            _ => true,
-        });
-        words.retain(|w| !w.trim().is_empty());
-        news.text = (!words.is_empty()).then(|| Cow::Owned(words.join("\n")));
+        (self.table.permission)(permission, news);
     }
 
     fn option_label(&self, choice: &Choice) -> Option<&'static str> {
