@@ -146,3 +146,43 @@ fn the_status_of_the_sign_in_makes_no_row() {
     let rows = talk.ends("end_turn").rows();
     assert_eq!(rows.0.len(), 4, "session, turn, user, assistant");
 }
+
+#[test]
+fn a_command_that_worked_ends_with_0_unless_its_response_says_otherwise() {
+    assert_eq!(
+        recording("claude/s9-shell-long.jsonl").only("tool")["exit_code"],
+        0
+    );
+    let run = |response: serde_json::Value| {
+        let mut talk = Talk::with("claude");
+        talk.prompt("Run")
+            .tool("t", json!({"title": "grep", "kind": "execute"}))
+            .news(
+                "t",
+                json!({"_meta": {"claudeCode": {"toolName": "Bash", "toolResponse": response}}}),
+            )
+            .news(
+                "t",
+                json!({"status": "completed", "content": text("```console\nout\n```")}),
+            );
+        talk.ends("end_turn")
+            .rows()
+            .only("tool")
+            .get("exit_code")
+            .cloned()
+    };
+    assert_eq!(
+        run(json!({"stdout": "out", "interrupted": false})),
+        Some(json!(0))
+    );
+    assert_eq!(run(json!({"stdout": "", "interrupted": true})), None);
+    assert_eq!(
+        run(json!({"stdout": "", "interrupted": false, "returnCodeInterpretation": "No matches found"})),
+        None
+    );
+    assert_eq!(
+        run(json!({"stdout": "", "interrupted": false, "backgroundTaskId": "b"})),
+        None
+    );
+    assert_eq!(run(json!({"file": {}})), None);
+}

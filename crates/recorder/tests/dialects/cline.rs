@@ -60,3 +60,19 @@ fn a_result_of_another_shape_is_kept() {
         json!({"type": "json", "value": {"rows": 3}})
     );
 }
+
+#[test]
+fn commands_that_all_worked_end_with_0_and_nothing_else_does() {
+    assert_eq!(
+        recording("cline/s9-shell-long.jsonl").only("tool")["exit_code"],
+        0
+    );
+    assert!(
+        recording("cline/s3-tools-allow.jsonl")
+            .of("tool")
+            .iter()
+            .all(|t| t.get("exit_code").is_none())
+    );
+    let stopped = recording("cline/s5t-cancel-tool.jsonl");
+    assert!(stopped.only("tool").get("exit_code").is_none());
+}

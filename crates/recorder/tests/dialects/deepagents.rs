@@ -58,3 +58,11 @@ fn an_edit_that_never_ends_is_unknown_and_its_change_stays_proposed() {
     );
     assert_eq!(edit["content"][0]["effect"], "proposed");
 }
+
+#[test]
+fn a_commands_status_says_its_exit_code() {
+    assert_eq!(
+        recording("deepagents/s9-shell-long.jsonl").only("tool")["exit_code"],
+        0
+    );
+}

@@ -79,3 +79,26 @@ fn a_diff_that_only_the_permission_showed_reads_as_discarded() {
     assert_eq!(diff.map(|d| &d["effect"]), Some(&json!("discarded")));
     assert_eq!(rows.only("request")["content"][0]["effect"], "discarded");
 }
+
+#[test]
+fn words_of_an_error_stand_under_the_name_of_what_is_wrong() {
+    assert_eq!(
+        recording("kimi/s6x-load-unknown.jsonl").texts("status"),
+        ["Session not found", "Session not found"]
+    );
+}
+
+#[test]
+fn arguments_as_json_are_no_title() {
+    let mut talk = Talk::with("kimi");
+    talk.prompt("Ask")
+        .tool("t", json!({"title": "AskUserQuestion", "status": "in_progress"}));
+    talk.news(
+        "t",
+        json!({"title": "AskUserQuestion: {\"questions\":[{...", "status": "in_progress"}),
+    );
+    assert_eq!(
+        talk.ends("end_turn").rows().only("tool")["title"],
+        "AskUserQuestion"
+    );
+}

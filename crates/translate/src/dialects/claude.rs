@@ -2,7 +2,7 @@
 //!
 //! It says in `_meta.claudeCode` what a tool is called (`toolName`) and under which call it runs (`parentToolUseId`), puts
 //! what a tool printed into Markdown fences and says it again in `rawOutput`, and begins the content of a failed command
-//! with its exit code. Work that outlives its tool is named in `toolResponse`: a command by `backgroundTaskId`, an agent
+//! with its exit code; a command that worked says none, and 0 is read from its response. Work that outlives its tool is named in `toolResponse`: a command by `backgroundTaskId`, an agent
 //! by `agentId`; their end is only told to the model, after which a turn of the agent's own runs that is marked at its end
 //! by `_claude/origin`.
 
@@ -52,6 +52,9 @@ fn tool<'a>(memory: &mut Memory, update: &Update<'a>, news: &mut ToolNews<'a>, f
         .meta
         .and_then(|m| value::path(m, &["claudeCode", "toolResponse"]))
     {
+        if ended_well(response) {
+            news.exit_code = Some(0);
+        }
         background_command(memory, news.call, response, facts);
         helper(memory, news.call, response, facts);
     }
@@ -85,6 +88,16 @@ fn exit_code(news: &mut ToolNews<'_>) {
             return;
         }
     }
+}
+
+/// A command's response is only told where it did not fail; an exit code that is no failure (`grep` without a hit) is
+/// told apart by an interpretation.
+fn ended_well(response: &RawValue) -> bool {
+    let is_there = |name| value::member(response, name).is_some_and(|v| !value::is_null(v));
+    is_there("stdout")
+        && value::member(response, "interrupted").and_then(value::bool) == Some(false)
+        && !is_there("returnCodeInterpretation")
+        && !is_there("backgroundTaskId")
 }
 
 fn background_command<'a>(memory: &Memory, call: &'a str, response: &'a RawValue, facts: &mut Facts<'a>) {

@@ -12,6 +12,9 @@ use super::table::{Memory, NameAt, Table};
 use super::text;
 use crate::dialect::Facts;
 
+/// The tool that runs commands.
+const COMMANDS: &str = "run_commands";
+
 pub(super) static TABLE: Table = Table {
     name: "cline",
     agent: "Cline",
@@ -32,13 +35,16 @@ fn permission<'a>(permission: &Permission<'a>, news: &mut RequestNews<'a>) {
     }
 }
 
-fn tool<'a>(_: &mut Memory, update: &Update<'a>, news: &mut ToolNews<'a>, _: &mut Facts<'a>) {
+fn tool<'a>(memory: &mut Memory, update: &Update<'a>, news: &mut ToolNews<'a>, _: &mut Facts<'a>) {
     if let Some(title) = news
         .title
         .as_deref()
         .and_then(|t| title(t, update.fields.raw_input))
     {
         news.title = Some(Cow::Owned(title));
+    }
+    if let Some(name) = &news.name {
+        memory.note(news.call, name);
     }
     let Some(raw) = update.fields.raw_output else {
         return;
@@ -53,6 +59,9 @@ fn tool<'a>(_: &mut Memory, update: &Update<'a>, news: &mut ToolNews<'a>, _: &mu
     } else {
         return;
     }
+    if memory.about(news.call) == Some(COMMANDS) && news.exit_code.is_none() && all_worked(raw) {
+        news.exit_code = Some(0);
+    }
     if !told.is_empty() || news.content.is_some() {
         news.result = None;
     }
@@ -61,10 +70,7 @@ fn tool<'a>(_: &mut Memory, update: &Update<'a>, news: &mut ToolNews<'a>, _: &mu
 
 /// Cut JSON is no title: what the call is about stands in its input.
 fn title(title: &str, input: Option<&RawValue>) -> Option<String> {
-    let (name, rest) = title.split_once(": ")?;
-    if !text::is_word(name) || !rest.starts_with(['{', '[']) {
-        return None;
-    }
+    let name = text::name_before_json(title)?;
     let files = input.and_then(|i| value::member(i, "files"));
     let files = files.into_iter().flat_map(value::array);
     let paths: Vec<Cow<'_, str>> = files.filter_map(|f| value::member_text(f, "path")).collect();
@@ -72,6 +78,13 @@ fn title(title: &str, input: Option<&RawValue>) -> Option<String> {
         true => name.to_owned(),
         false => format!("{name}: {}", paths.join(", ")),
     })
+}
+
+/// Whether each command says that it worked: it says its exit code only where it did not.
+fn all_worked(raw: &RawValue) -> bool {
+    let mut results = value::array(raw).peekable();
+    results.peek().is_some()
+        && results.all(|item| value::member(item, "success").and_then(value::bool) == Some(true))
 }
 
 fn result(item: &RawValue, exit_code: &mut Option<i64>) -> Option<String> {

@@ -34,8 +34,8 @@ fn tool<'a>(_: &mut Memory, _: &Update<'a>, news: &mut ToolNews<'a>, _: &mut Fac
         Some((output, status)) => (output, Some(status)),
         None => (rest, None),
     };
-    let code = status.and_then(|s| text::last_line_number(s, "Command failed with exit code ", ""));
-    news.exit_code = news.exit_code.or(code.map(|(_, code)| code));
+    let code = status.and_then(|s| s.rsplit_once(" with exit code ")?.1.trim().parse().ok());
+    news.exit_code = news.exit_code.or(code);
     let output = text::unfenced(output).unwrap_or_else(|| output.to_owned());
     *text = match text::last_line_number(&output, "Exit code: ", "") {
         Some((rest, _)) => rest.to_owned(),

@@ -18,12 +18,17 @@ pub(super) static TABLE: Table = Table {
     tool_name: NameAt::Title { commands: true },
     permission_text: true,
     empty_is_new: true,
+    words: &[&["session_id"]],
     sign_in_words: &["Authentication required", "LLM not set"],
     tool,
     ..Table::PLAIN
 };
 
 fn tool<'a>(memory: &mut Memory, update: &Update<'a>, news: &mut ToolNews<'a>, facts: &mut Facts<'a>) {
+    let bare = news.title.as_deref().and_then(text::name_before_json);
+    if let Some(name) = bare.map(str::to_owned) {
+        news.title = Some(Cow::Owned(name));
+    }
     let is_settled = matches!(update.fields.status.as_deref(), Some("completed" | "failed"));
     let Some([ToolItem::Text { text }]) = news.content.as_deref() else {
         return;

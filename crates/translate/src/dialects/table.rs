@@ -96,6 +96,8 @@ pub(super) struct Table {
     pub made_up_calls: bool,
     /// What a person reads for an option, by its id.
     pub options: &'static [(&'static str, &'static str)],
+    /// Where, in an error's `data`, the words stand if they are nowhere else.
+    pub words: &'static [Path],
     /// Errors may be JSON text that holds the words.
     pub json_words: bool,
     /// Beginnings of error words that say that nobody is signed in.
@@ -145,6 +147,7 @@ impl Table {
         model_only: &[],
         made_up_calls: false,
         options: &[],
+        words: &[],
         json_words: false,
         sign_in_words: &[],
         counts: None,
@@ -494,11 +497,16 @@ impl Dialect for Tabled {
     }
 
     fn error_words<'a>(&self, error: &AgentError<'a>) -> Option<Option<Cow<'a, str>>> {
-        if !self.table.json_words {
-            return None;
+        match crate::errors::words(error) {
+            Some(words) if self.table.json_words => {
+                text::words_in_json(&words).map(|inner| Some(Cow::Owned(inner)))
+            }
+            Some(_) => None,
+            None => {
+                let words = text_at(error.data?, self.table.words)?;
+                (!words.trim().is_empty()).then_some(Some(words))
+            }
         }
-        let words = crate::errors::words(error)?;
-        text::words_in_json(&words).map(|inner| Some(Cow::Owned(inner)))
     }
 
     fn asks_for_sign_in(&self, error: &AgentError<'_>) -> bool {

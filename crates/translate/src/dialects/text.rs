@@ -18,6 +18,12 @@ pub(super) fn is_word(text: &str) -> bool {
     !text.is_empty() && text.len() <= 128 && text.chars().all(ok)
 }
 
+/// The name in front of arguments as JSON, which are no title.
+pub(super) fn name_before_json(title: &str) -> Option<&str> {
+    let (name, rest) = title.split_once(": ")?;
+    (is_word(name) && rest.starts_with(['{', '['])).then_some(name)
+}
+
 /// The text inside a Markdown fence, if all of `text` is one. What a shell printed comes back readable.
 pub(super) fn unfenced(text: &str) -> Option<String> {
     let text = text.trim_end_matches('\n');
