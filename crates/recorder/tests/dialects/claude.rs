@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::common::{Talk, recording, text};
+use crate::talk::{Talk, recording, text};
 
 #[test]
 fn a_tool_is_called_what_meta_says() {

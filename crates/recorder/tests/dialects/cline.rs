@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::common::{Talk, recording};
+use crate::talk::{Talk, recording};
 
 #[test]
 fn a_title_is_the_name_and_what_the_call_is_about() {

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::common::{Talk, recording};
+use crate::talk::{Talk, recording};
 
 #[test]
 fn a_warning_before_the_reply_is_a_message_of_its_own() {

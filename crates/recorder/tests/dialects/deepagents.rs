@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::common::{Talk, recording};
+use crate::talk::{Talk, recording};
 
 #[test]
 fn a_permission_under_a_made_up_id_is_tied_to_the_tool_with_its_title() {

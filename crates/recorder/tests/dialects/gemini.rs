@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::common::{Talk, recording, text};
+use crate::talk::{Talk, recording, text};
 
 #[test]
 fn a_tools_name_stands_in_front_of_its_id() {

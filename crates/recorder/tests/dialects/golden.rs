@@ -1,6 +1,6 @@
 //! Whole recordings, as a person reads them: rows without ids, frames and times.
 
-use crate::common::recording;
+use crate::talk::recording;
 
 fn golden(agent: &str, scenarios: &[&str]) {
     for scenario in scenarios {

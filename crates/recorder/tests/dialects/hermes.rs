@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::common::Talk;
+use crate::talk::Talk;
 
 #[test]
 fn blank_lines_before_a_later_message_are_no_part_of_it() {

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::common::{Talk, recording, text};
+use crate::talk::{Talk, recording, text};
 
 #[test]
 fn arguments_that_grow_as_content_are_the_input_once_they_are_whole() {

@@ -2,9 +2,6 @@
 //!
 //! A file per agent; each test is named by the rule it holds.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod claude;
 mod cline;
 mod codex;
@@ -19,4 +16,5 @@ mod opencode;
 mod others;
 mod pi;
 mod qwen;
+mod talk;
 mod tools_apart;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::common::timeline;
+use crate::talk::timeline;
 
 /// A talk without a header, with an agent that names itself so.
 fn name_of_the_tool(agent: &str) -> serde_json::Value {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::common::{Talk, shared, text};
+use crate::talk::{Talk, shared, text};
 
 fn result(said: &str, details: serde_json::Value) -> serde_json::Value {
     json!({"content": [{"type": "text", "text": said}], "details": details})

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::common::{Talk, recording, shared, text};
+use crate::talk::{Talk, recording, shared, text};
 
 #[test]
 fn ro_1_the_exit_code_is_shown_and_the_output_once() {

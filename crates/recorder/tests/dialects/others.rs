@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::common::{Talk, recording, text};
+use crate::talk::{Talk, recording, text};
 
 #[test]
 fn fast_agent_a_commands_exit_code_stands_in_the_last_line() {

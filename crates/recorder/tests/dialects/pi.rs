@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::common::recording;
+use crate::talk::recording;
 
 #[test]
 fn what_its_queue_does_is_a_message_of_its_own() {

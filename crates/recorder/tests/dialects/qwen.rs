@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::common::Talk;
+use crate::talk::Talk;
 
 #[test]
 fn an_empty_chunk_tells_what_the_newest_call_was_given_and_splits_nothing() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{Rows, Talk, recording};
+use crate::talk::{Rows, Talk, recording};
 
 fn edit_tools(rows: &Rows) -> Vec<(String, String, Vec<String>)> {
     let word = |v: &Value| v.as_str().unwrap_or_default().to_owned();
