@@ -12,7 +12,7 @@ use tapline_timeline::{
 use tapline_translate::{Direction, Input, Opening, Out, SessionRef, Stamp, Translator, Way};
 use tapline_wire::{Frame, LINE_LIMIT, Line, LineReader};
 
-use crate::masking::{Masking, default_rules};
+use crate::masking::{Masking, Repeated, default_rules};
 
 /// A session as a store has it.
 #[derive(Debug)]
@@ -88,6 +88,8 @@ pub struct Recorder<S, W = Silent> {
     /// Begins the label of each connection, so that labels of different recorders differ.
     seed: String,
     connections: IndexMap<Box<str>, Connection>,
+    /// Index of the connection that was used last.
+    last: usize,
     made: u32,
     rules: Rules,
     desk: Desk<S, W>,
@@ -134,6 +136,7 @@ impl<S: Store, W: Watch> Recorder<S, W> {
             hint: hint.map(str::to_owned),
             seed: String::new(),
             connections: IndexMap::new(),
+            last: 0,
             made: 0,
             rules: default_rules(),
             desk: Desk {
@@ -291,13 +294,18 @@ impl<S: Store, W: Watch> Recorder<S, W> {
 
     /// What a reader holds of a line without an end is a line, once something else comes.
     fn flush(&mut self, connection: &str, direction: Direction, at: Option<Time>) {
-        let Some(known) = self.connections.get_mut(connection) else {
+        let at_hand = self.last_connection(connection).or_else(|| self.connections.get_index_of(connection));
+        let Some(known) = at_hand else {
             return;
         };
+        let known = &mut self.connections[known];
         let reader = match direction {
             Direction::In => &mut known.incoming,
             Direction::Out => &mut known.outgoing,
         };
+        if !reader.is_in_a_line() {
+            return;
+        }
         let mut lines = Vec::new();
         reader.finish(|line| lines.push(own(line)));
         for line in lines {
@@ -335,6 +343,9 @@ impl<S: Store, W: Watch> Recorder<S, W> {
 
     /// The hot path: one line, read once.
     fn one_line(&mut self, name: &str, direction: Direction, line: &str, at: Option<Time>) {
+        if self.repeated(name, direction, line, at) {
+            return;
+        }
         let frame = tapline_wire::read(line);
         if let (Direction::Out, Ok(Frame::Request { method, .. })) = (direction, &frame)
             && method == "initialize"
@@ -344,9 +355,8 @@ impl<S: Store, W: Watch> Recorder<S, W> {
         if !self.connections.contains_key(name) {
             self.connection(name);
         }
-        let Some(connection) = self.connections.get_mut(name) else {
-            return;
-        };
+        self.last = self.connections.get_index_of(name).unwrap_or_default();
+        let connection = &mut self.connections[self.last];
         let masked = connection.masking.line(direction, line, frame.as_ref().ok());
         for rest in &masked.before {
             self.desk.masked_line(connection, Direction::In, rest, at);
@@ -355,6 +365,32 @@ impl<S: Store, W: Watch> Recorder<S, W> {
             (Cow::Borrowed(line), Ok(frame)) => self.desk.frame(connection, direction, frame, line, at),
             (line, _) => self.desk.masked_line(connection, direction, line, at),
         }
+    }
+
+    /// Most lines of a long reply differ from the one before in their text alone: they need no second reading.
+    fn repeated(&mut self, name: &str, direction: Direction, line: &str, at: Option<Time>) -> bool {
+        let Some(connection) = self.last_connection(name) else {
+            return false;
+        };
+        let connection = &mut self.connections[connection];
+        if direction != Direction::In || !connection.translator.can_repeat() {
+            return false;
+        }
+        let Some(Repeated { line, text }) = connection.masking.repeat(line) else {
+            return false;
+        };
+        let stamp = self.desk.begin(&connection.label, at);
+        let seen = Seen::Line(direction, &line);
+        self.desk.watch.input(stamp, &connection.label, seen);
+        connection.translator.repeat(stamp, &text, &mut self.desk);
+        self.desk.end(stamp);
+        true
+    }
+
+    /// Index of the connection, if it is the one that was used last.
+    fn last_connection(&self, name: &str) -> Option<usize> {
+        let (known, _) = self.connections.get_index(self.last)?;
+        (known.len() == name.len() && (name.is_empty() || **known == *name)).then_some(self.last)
     }
 
     /// `initialize` begins a connection; after an end, or on one that was set up before, a new one.

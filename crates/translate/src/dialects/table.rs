@@ -363,6 +363,13 @@ impl Dialect for Tabled {
         Some(self.table.agent)
     }
 
+    /// A mark in `_meta` and the beginning of a message are the same for a chunk that differs in its text alone; only notes
+    /// that are known by their words are not.
+    fn chunks_are_plain(&self) -> bool {
+        let by_words = |note: &Note| matches!(note, Note::Begins(_));
+        !self.table.notes.iter().any(by_words)
+    }
+
     fn replays_after_the_answer(&self) -> bool {
         self.table.replay_tail
     }
