@@ -215,7 +215,12 @@ impl Translator {
         } else {
             None
         };
-        errors::failure(error, words, self.sentence(None), source)
+        errors::failure(
+            error,
+            words,
+            self.sentence(self.dialect.error_reason(error)),
+            source,
+        )
     }
 
     fn words_of<'a>(&self, error: &AgentError<'a>) -> Option<Cow<'a, str>> {

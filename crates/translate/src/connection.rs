@@ -496,7 +496,7 @@ impl Translator {
                 && let Some(child) = facts
                     .children
                     .iter()
-                    .find(|c| c.helper.as_deref() == Some(news.helper))
+                    .find(|c| c.helper == Some(news.helper.clone()))
                 && let Some(state) = self.sessions.get(&*child.session)
             {
                 news.child = io.out.session_id(state.session);

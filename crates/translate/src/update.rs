@@ -336,7 +336,7 @@ impl Translator {
             _ => None,
         };
         let news = HelperNews {
-            helper: child,
+            helper: Cow::Borrowed(child),
             turn,
             label: fields.title.clone().value(),
             label_guess: fields.description.clone().value(),
@@ -437,7 +437,7 @@ fn usage_update(io: &mut Io<'_>, session: SessionRef, turn: Option<&str>, update
     io.event(
         session,
         Event::Context {
-            turn,
+            turn: turn.map(Cow::Borrowed),
             context,
             replay,
         },
@@ -550,7 +550,7 @@ fn compaction(io: &mut Io<'_>, session: SessionRef, turn: Option<&str>, kind: &s
     io.event(
         session,
         Event::Compaction(CompactionNews {
-            compaction: id,
+            compaction: Cow::Borrowed(id),
             turn,
             state,
             summary,

@@ -3,6 +3,8 @@
 //! A dialect is chosen, from strong to weak, by a recording's header, the agent's own name in `agentInfo`, vendor
 //! members of the answer to `initialize`, vendor methods seen, and the launch command; never from what is said.
 
+mod grok;
+
 use tapline_wire::RawValue;
 
 use crate::dialect::Dialect;
@@ -20,7 +22,13 @@ struct Entry {
     make: fn() -> Box<dyn Dialect>,
 }
 
-const TABLE: &[Entry] = &[];
+const TABLE: &[Entry] = &[Entry {
+    names: &["grok"],
+    methods: &["x.ai/"],
+    initialize_meta: Some("grokShell"),
+    private_members: grok::PRIVATE_MEMBERS,
+    make: grok::make,
+}];
 
 /// The dialect that knows nothing beyond the protocol.
 #[derive(Debug, Default)]
