@@ -302,7 +302,7 @@ pub struct ToolNews<'a> {
     pub call: &'a str,
     /// It is an announcement, not an update.
     pub announced: bool,
-    /// It tells of a tool that went on after it ended: it opens nothing.
+    /// It may tell of a tool that went on after it ended: it opens nothing, and adds nothing to one that has ended.
     pub late: bool,
     /// The tool's name.
     pub name: Option<Cow<'a, str>>,

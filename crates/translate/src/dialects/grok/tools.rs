@@ -68,8 +68,8 @@ impl Grok {
         let output = fields.raw_output.filter(|o| value::is_object(o));
         let has_ended = matches!(news.status, Some(ToolStatus::Completed | ToolStatus::Failed));
         // Output as it comes carries no mark at all, whoever's turn it is now.
-        news.late =
-            news.status == Some(ToolStatus::Running) && update.meta.is_none() && fields.meta.is_none();
+        let is_unmarked = update.meta.is_none() && fields.meta.is_none();
+        news.late = is_unmarked && !news.announced && news.status == Some(ToolStatus::Running);
         if let Some(input) = fields.raw_input {
             let name = news
                 .name
