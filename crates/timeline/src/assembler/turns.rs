@@ -645,11 +645,16 @@ impl Assembler {
             Place::Ended(index) => {
                 let row = &mut self.ended[index].row;
                 let wants = matches!(&row.body, Body::Turn(t) if (t.duration_ms.is_none() && duration_ms.is_some())
+                    || (t.stop_reason.is_none() && stop_reason.is_some())
                     || (t.usage.is_none() && usage.is_some()));
                 if wants {
                     revise(cx, row, |row| {
                         if let Body::Turn(turn) = &mut row.body {
                             turn.duration_ms = turn.duration_ms.or(duration_ms);
+                            if turn.stop_reason.is_none() {
+                                turn.stop_reason =
+                                    stop_reason.map(|s| clip(&s, limits::LABEL_BYTES).to_owned());
+                            }
                             if turn.usage.is_none() {
                                 turn.usage = usage;
                             }

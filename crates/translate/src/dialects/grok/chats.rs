@@ -27,6 +27,8 @@ pub(super) struct Chat {
     pub stream: Option<(Box<str>, Box<str>)>,
     /// The stream broke: a new one in the same turn says its text again.
     pub broken: bool,
+    /// A frame named its turn: so every frame that matters does.
+    pub labelled: bool,
     /// A plan was told.
     pub planned: bool,
     /// The model that this session was set to, where it differs from the connection's.

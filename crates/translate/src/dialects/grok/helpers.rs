@@ -58,6 +58,15 @@ pub(super) fn reply(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
+/// Output that may be a helper's reply.
+pub(super) fn reply_in(text: Cow<'_, str>) -> Cow<'_, str> {
+    if FOR_THE_MODEL.iter().any(|(open, _)| text.contains(open)) {
+        reply(text)
+    } else {
+        text
+    }
+}
+
 /// The id of the helper that a tool's acknowledgement names.
 pub(super) fn acknowledged(text: &str) -> Option<&str> {
     text.lines()

@@ -115,7 +115,7 @@ impl Dialect for Grok {
             Some("plan") => {
                 turns::begins(&mut self.chats, around, marks, facts);
                 let chat = self.chats.of(around.session);
-                if update.meta.is_none() && chat.planned {
+                if update.meta.is_none() && (chat.planned || chat.labelled) {
                     facts.taken_by = Some("cosmetic-plan");
                 }
                 chat.planned = true;
@@ -132,6 +132,9 @@ impl Dialect for Grok {
     }
 
     fn history<'a>(&mut self, around: Around<'_>, update: &Update<'a>, facts: &mut Facts<'a>) {
+        if update.kind.as_deref() == Some("plan") {
+            self.chats.of(around.session).planned = true;
+        }
         if let Some(kind) = update.kind.as_deref()
             && notices::is_own_kind(kind)
             && let Some(raw) = update.raw_update()

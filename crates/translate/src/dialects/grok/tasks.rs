@@ -49,8 +49,8 @@ const KINDS: &[(&str, TaskKind)] = &[
     ("shell", TaskKind::Command),
 ];
 
-/// Where the advice begins that stands for the model at the end of a running task's output.
-const ADVICE: &str = "\n\nUse timeout_ms to wait";
+/// How the last paragraph of a running task's output begins where it is advice to the model.
+const ADVICE: &[&str] = &["Use timeout_ms to wait", "Waited the requested"];
 
 /// How the result of a launch reads: words for the model.
 const STARTED: (&str, &str) = ("Background task", "started");
@@ -63,9 +63,11 @@ pub(super) fn is_start_note(text: &str) -> bool {
 
 /// Output without the advice to the model at its end.
 pub(super) fn output(text: Cow<'_, str>) -> Cow<'_, str> {
-    match text.rfind(ADVICE) {
-        Some(at) => Cow::Owned(text[..at].trim_end().to_owned()),
-        None => text,
+    let Some(at) = text.rfind("\n\n") else { return text };
+    let last = text[at..].trim_start();
+    match ADVICE.iter().any(|begin| last.starts_with(begin)) {
+        true => Cow::Owned(text[..at].trim_end().to_owned()),
+        false => text,
     }
 }
 

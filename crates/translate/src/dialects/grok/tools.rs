@@ -33,15 +33,19 @@ const TEXTS: &[(&str, &[&[&str]])] = &[
         "AskUserQuestion",
         &[&["UserAnswered", "message"], &["UserDeclined", "message"]],
     ),
-    ("EnterPlanMode", &[&["Entered", "message"]]),
-    ("ExitPlanMode", &[&["PlanReady", "message"]]),
     ("KillTask", &[&["Result", "message"], &["TaskNotFound"]]),
     ("TaskOutput", &[&["TaskNotFound"]]),
     ("SubagentCompleted", &[&["output"]]),
 ];
 
-/// Types that only say what other rows say: a plan, a task.
-const TOLD_ELSEWHERE: &[&str] = &["Todo", "BackgroundTaskStarted", "Monitor"];
+/// Types that only say what other rows or the content say: a plan, a task, the mode and its rules.
+const TOLD_ELSEWHERE: &[&str] = &[
+    "Todo",
+    "BackgroundTaskStarted",
+    "Monitor",
+    "EnterPlanMode",
+    "ExitPlanMode",
+];
 
 /// Types that name the exit code of a process.
 const WITH_EXIT_CODE: &[&str] = &["Bash", "GrepSearch"];
@@ -64,6 +68,10 @@ impl Grok {
             .and_then(value::text)
         {
             news.name = Some(name);
+        }
+        // Before a tool is known to exist, its raw name stands as its title.
+        if news.announced && news.name.is_none() && news.kind.is_none() && news.status.is_none() {
+            news.name.clone_from(&news.title);
         }
         let output = fields.raw_output.filter(|o| value::is_object(o));
         let has_ended = matches!(news.status, Some(ToolStatus::Completed | ToolStatus::Failed));
@@ -222,7 +230,9 @@ fn unwrapped(text: Cow<'_, str>) -> Cow<'_, str> {
 /// What one read of outputs, or several, gave.
 fn reads(output: &RawValue) -> Option<String> {
     let all = tasks::results(output);
-    let one = |told: &RawValue| words(told, &["output"]).map(|text| tasks::output(text).into_owned());
+    let one = |told: &RawValue| {
+        words(told, &["output"]).map(|text| helpers::reply_in(tasks::output(text)).into_owned())
+    };
     match all.as_slice() {
         [] => None,
         [told] => Some(one(told).unwrap_or_default()),

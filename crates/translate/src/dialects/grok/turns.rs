@@ -109,6 +109,7 @@ pub(super) fn begins<'a>(chats: &mut Chats, around: Around<'_>, marks: &Marks<'a
         return;
     };
     let chat = chats.of(around.session);
+    chat.labelled = true;
     if chat.running.as_deref() == Some(turn) {
         return;
     }
