@@ -294,7 +294,9 @@ impl<S: Store, W: Watch> Recorder<S, W> {
 
     /// What a reader holds of a line without an end is a line, once something else comes.
     fn flush(&mut self, connection: &str, direction: Direction, at: Option<Time>) {
-        let at_hand = self.last_connection(connection).or_else(|| self.connections.get_index_of(connection));
+        let at_hand = self
+            .last_connection(connection)
+            .or_else(|| self.connections.get_index_of(connection));
         let Some(known) = at_hand else {
             return;
         };

@@ -217,7 +217,7 @@ impl Translator {
         };
         let sentence = self
             .sign_in_sentence(error)
-            .unwrap_or_else(|| self.sentence(None));
+            .unwrap_or_else(|| self.sentence(self.dialect.error_reason(error)));
         errors::failure(error, words, sentence, source)
     }
 

@@ -79,6 +79,17 @@ pub enum VendorRequest<'a> {
     Silent(&'static str),
 }
 
+/// What a client answers to a vendor's request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// This result.
+    Result(serde_json::Value),
+    /// The answer does not fit the question, and the request stays open: a sentence for the one who answered.
+    Invalid(String),
+    /// Nobody can answer such a request: the error -32602 with this sentence.
+    Fault(String),
+}
+
 /// What is known of a connection when a hook is called.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'s> {
@@ -216,6 +227,13 @@ pub trait Dialect: Send {
         None
     }
 
+    /// What Tapline answers to a request of this vendor where it is the client itself. No answer at all says that the
+    /// question was withdrawn. Nothing where the dialect does not know the method.
+    fn reply(&self, method: &str, params: &RawValue, answer: Option<&Answer>) -> Option<Reply> {
+        let _ = (method, params, answer);
+        None
+    }
+
     /// Puts a permission into the shared shape.
     fn permission<'a>(
         &mut self,
@@ -257,6 +275,12 @@ pub trait Dialect: Send {
     /// Whether an error says that nobody is signed in.
     fn asks_for_sign_in(&self, error: &AgentError<'_>) -> bool {
         error.code == SIGN_IN
+    }
+
+    /// The reason that an error stands for, in the words of [`Dialect::failure_sentence`].
+    fn error_reason(&self, error: &AgentError<'_>) -> Option<&'static str> {
+        let _ = error;
+        None
     }
 
     /// Our sentence for a failed turn without words.

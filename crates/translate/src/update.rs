@@ -166,9 +166,22 @@ impl Translator {
                     _ => &*text,
                 };
                 let mark = marks.stream.as_deref();
-                io.event(session, Event::Text(Text { turn, channel, message, mark, text }));
+                io.event(
+                    session,
+                    Event::Text(Text {
+                        turn,
+                        channel,
+                        message,
+                        mark,
+                        text,
+                    }),
+                );
                 if self.dialect.chunks_are_plain() {
-                    self.last_chunk = Some(LastChunk { session, channel, message: message.map(Into::into) });
+                    self.last_chunk = Some(LastChunk {
+                        session,
+                        channel,
+                        message: message.map(Into::into),
+                    });
                 }
             }
             (block, _) => {
@@ -348,7 +361,7 @@ impl Translator {
             _ => None,
         };
         let news = HelperNews {
-            helper: child,
+            helper: Cow::Borrowed(child),
             turn,
             label: fields.title.clone().value(),
             label_guess: fields.description.clone().value(),
@@ -449,7 +462,7 @@ fn usage_update(io: &mut Io<'_>, session: SessionRef, turn: Option<&str>, update
     io.event(
         session,
         Event::Context {
-            turn,
+            turn: turn.map(Cow::Borrowed),
             context,
             replay,
         },
@@ -562,7 +575,7 @@ fn compaction(io: &mut Io<'_>, session: SessionRef, turn: Option<&str>, kind: &s
     io.event(
         session,
         Event::Compaction(CompactionNews {
-            compaction: id,
+            compaction: Cow::Borrowed(id),
             turn,
             state,
             summary,

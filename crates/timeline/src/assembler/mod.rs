@@ -56,7 +56,7 @@ use self::echo::Echo;
 use self::notes::Plans;
 use self::requests::Requests;
 use self::text::Texts;
-use self::tools::Tools;
+use self::tools::{Tools, authorization_of};
 use self::turns::{EndedTurn, OpenPrompt, OpenTurn};
 use self::work::Work;
 
@@ -180,14 +180,16 @@ impl Assembler {
                 part,
             } => self.media(cx, turn, channel, message, part),
             Event::UserPiece { turn, message, part } => self.user_piece(cx, turn, message, part),
-            Event::Superseded { turn, mark } => self.supersede(cx, turn, mark),
+            Event::Superseded { turn, mark } => self.supersede(cx, turn, &mark),
             Event::Session(facts) => self.facts(cx, facts),
             Event::Prompt(prompt) => self.prompt(cx, prompt),
             Event::Answer { key, answer } => self.answer(cx, key, answer),
             Event::Stop => self.stop(cx),
             Event::TurnStarted { turn, own, at } => self.turn_started(cx, turn, own, at),
+            Event::PromptNamed { turn, text } => self.name_prompt(cx, turn, text.as_deref()),
+            Event::Authorized { call, outcome } => self.authorize(cx, call, authorization_of(outcome)),
             Event::TurnEnded(ended) => self.turn_ended(cx, ended),
-            Event::Failure { turn, failure } => self.failure(cx, turn, failure),
+            Event::Failure { turn, failure } => self.failure(cx, turn.as_deref(), failure),
             Event::Terminal(news) => self.terminal(cx, news),
             Event::Plan(news) => self.plan(cx, news),
             Event::Request(news) => self.request(cx, *news),
@@ -200,7 +202,7 @@ impl Assembler {
                 turn,
                 context,
                 replay,
-            } => self.context(cx, turn, context, replay),
+            } => self.context(cx, turn.as_deref(), context, replay),
             Event::Usage { turn, usage } => self.usage(cx, turn, usage),
             Event::Status {
                 turn,

@@ -234,7 +234,7 @@ impl Assembler {
     }
 
     pub(super) fn compaction(&mut self, cx: &mut Cx<'_>, news: CompactionNews<'_>) {
-        let id = RowId::spell(&self.session.id, Key::new("k").part(news.compaction).as_str());
+        let id = RowId::spell(&self.session.id, Key::new("k").part(&news.compaction).as_str());
         let at = cx.at;
         let change = |compaction: &mut Compaction| {
             let over = compaction.state != CompactionState::Running;

@@ -73,6 +73,10 @@ fn weight(row: &Row) -> usize {
 impl Assembler {
     pub(super) fn tool(&mut self, cx: &mut Cx<'_>, news: ToolNews<'_>) {
         if let Some(row) = self.find_tool(cx, news.call) {
+            if news.late && matches!(&row.body, Body::Tool(tool) if tool.state.is_final()) {
+                cx.drop("output-after-the-end");
+                return;
+            }
             if !self.starts_anew(cx, &news, &row) {
                 return self.revise_tool(cx, row, news);
             }

@@ -13,6 +13,7 @@ mod codex;
 mod deepagents;
 mod fast_agent;
 mod gemini;
+mod grok;
 mod hermes;
 mod kimi;
 mod omp;
@@ -52,6 +53,13 @@ const fn named(names: &'static [&'static str], make: fn() -> Box<dyn Dialect>) -
 }
 
 const TABLE: &[Entry] = &[
+    Entry {
+        names: &["grok"],
+        methods: &["x.ai/"],
+        initialize_meta: Some("grokShell"),
+        private_members: grok::PRIVATE_MEMBERS,
+        make: grok::make,
+    },
     Entry {
         methods: &["qwencode/", "qwen/notify/"],
         ..named(&["qwen"], || Tabled::boxed(&qwen::TABLE))
