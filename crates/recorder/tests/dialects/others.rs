@@ -36,16 +36,17 @@ fn vibe_a_retry_is_a_line_and_no_failure() {
     talk.prompt("Hi")
         .notice(
             "_session/retrying",
-            json!({"sessionId": "s", "message": "Rate limited, attempt 2"}),
+            json!({"sessionId": "s", "category": "rate_limited", "detail": "HTTP 429"}),
         )
         .notice("_session/retrying", json!({"sessionId": "s"}))
         .says("Hi");
     let rows = talk.ends("end_turn").rows();
     assert_eq!(
         rows.texts("status"),
-        ["Rate limited, attempt 2", "Vibe tries the model call again."]
+        ["HTTP 429", "Vibe tries the model call again."]
     );
     assert!(rows.of("status").iter().all(|s| s["tone"] == "info"));
+    assert_eq!(rows.of("status")[0]["detail"]["code"], "rate_limited");
     assert_eq!(rows.only("turn")["end"], "completed");
 }
 

@@ -51,3 +51,44 @@ fn requests_of_its_own_make_no_row_and_its_turns_end_by_its_word() {
     );
     assert_eq!(rows.only("session")["mode"], "plan");
 }
+
+#[test]
+fn a_helpers_tools_stand_under_its_call_and_its_calls_are_not_the_sessions_context() {
+    let under = json!({"parentToolCallId": "a", "usage": {"inputTokens": 77}});
+    let mut talk = Talk::with("qwen");
+    talk.prompt("Help")
+        .tool("a", json!({"title": "Agent", "status": "in_progress", "_meta": {"toolName": "agent"}}))
+        .tool("a1", json!({"title": "Read", "status": "in_progress", "_meta": under}))
+        .update(json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""}, "_meta": under}));
+    let rows = talk.ends("end_turn").rows();
+    assert_eq!(rows.tool("a1")["parent"], rows.tool("a")["id"]);
+    assert_eq!(rows.tool("a")["name"], "agent");
+    assert!(rows.only("turn").get("context").is_none());
+}
+
+#[test]
+fn a_discrete_message_says_how_a_background_task_ended() {
+    let note = |task: serde_json::Value| {
+        json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Done."},
+            "_meta": {"qwenDiscreteMessage": true, "backgroundTask": task}})
+    };
+    let mut talk = Talk::with("qwen");
+    talk.prompt("Run")
+        .tool("t", json!({"title": "Shell", "status": "completed"}))
+        .update(note(
+            json!({"taskId": "w", "status": "failed", "kind": "shell", "toolUseId": "t"}),
+        ))
+        .update(note(
+            json!({"taskId": "h", "status": "completed", "kind": "agent", "toolUseId": "t"}),
+        ));
+    let rows = talk.ends("end_turn").rows();
+    let (task, helper) = (rows.only("task"), rows.only("helper"));
+    assert_eq!(
+        (&task["state"], &task["task_kind"]),
+        (&json!("failed"), &json!("command"))
+    );
+    assert_eq!(
+        (&helper["state"], &helper["parent"]),
+        (&json!("completed"), &rows.only("tool")["id"])
+    );
+}

@@ -1,10 +1,13 @@
 //! Qwen Code.
 //!
 //! It came from Gemini CLI and says more: a tool's name in `_meta.toolName`, the counts of each model call in the `_meta` of
-//! an empty chunk, notes of its machinery marked as discrete messages, and the beginning and end of its own turns by
-//! requests and notices of its own.
+//! an empty chunk, the call under which a helper's frames stand (`parentToolCallId`), notes of its machinery marked as
+//! discrete messages (with how a background task ended), and the beginning and end of its own turns by requests and notices
+//! of its own.
 
-use tapline_timeline::{Context, End, Event, Failure, SessionFacts, TurnEnded};
+use tapline_timeline::{
+    Context, End, Event, Failure, HelperNews, SessionFacts, TaskKind, TaskNews, TurnEnded, WorkState,
+};
 use tapline_wire::{RawValue, Update, value};
 
 use super::table::{NameAt, Note, Table};
@@ -14,6 +17,7 @@ pub(super) static TABLE: Table = Table {
     name: "qwen",
     agent: "Qwen Code",
     tool_name: NameAt::Meta(&[&["toolName"]]),
+    parent: &[&["parentToolCallId"]],
     content_retells_output: true,
     json_words: true,
     notes: &[Note::Marked(&["qwenDiscreteMessage"])],
@@ -30,11 +34,21 @@ pub(super) static TABLE: Table = Table {
     ..Table::PLAIN
 };
 
-/// What the newest model call was given, cached tokens included.
 fn update<'a>(update: &Update<'a>, facts: &mut Facts<'a>) {
-    let Some(usage) = update.fields.meta.and_then(|m| value::member(m, "usage")) else {
-        return;
-    };
+    let Some(meta) = update.fields.meta else { return };
+    if let Some(task) = value::member(meta, "backgroundTask") {
+        background_task(task, facts);
+    }
+    // A helper's model calls say nothing of the session's own context.
+    if value::member(meta, "parentToolCallId").is_none_or(value::is_null)
+        && let Some(usage) = value::member(meta, "usage")
+    {
+        context(usage, facts);
+    }
+}
+
+/// What the newest model call was given, cached tokens included.
+fn context<'a>(usage: &'a RawValue, facts: &mut Facts<'a>) {
     let names = ["inputTokens", "promptTokens"];
     let used = names
         .iter()
@@ -48,6 +62,40 @@ fn update<'a>(update: &Update<'a>, facts: &mut Facts<'a>) {
             },
             replay: false,
         });
+    }
+}
+
+/// How work ended that outlived its turn.
+fn background_task<'a>(task: &'a RawValue, facts: &mut Facts<'a>) {
+    let Some(id) = value::member_text(task, "taskId") else {
+        return;
+    };
+    let state = match value::member_text(task, "status").as_deref() {
+        Some("running") => WorkState::Running,
+        Some("completed") => WorkState::Completed,
+        Some("failed") => WorkState::Failed,
+        Some("cancelled" | "stopped" | "killed") => WorkState::Stopped,
+        _ => return,
+    };
+    let call = value::member_text(task, "toolUseId");
+    match value::member_text(task, "kind").as_deref() {
+        Some("agent") => facts.push(Event::Helper(HelperNews {
+            helper: id,
+            call,
+            state: Some(state),
+            ..HelperNews::default()
+        })),
+        kind => facts.push(Event::Task(TaskNews {
+            task: id,
+            call,
+            kind: Some(match kind {
+                Some("monitor") => TaskKind::Monitor,
+                Some("shell" | "command") => TaskKind::Command,
+                _ => TaskKind::Other,
+            }),
+            state: Some(state),
+            ..TaskNews::default()
+        })),
     }
 }
 

@@ -22,14 +22,14 @@ fn notice<'a>(method: &str, params: &'a RawValue, facts: &mut Facts<'a>) -> bool
     if method.trim_start_matches('_') != "session/retrying" {
         return false;
     }
-    let names = ["message", "error", "reason"];
+    let names = ["detail", "message", "error"];
     let words = names.iter().find_map(|n| value::member_text(params, n));
     facts.push(Event::Status {
         turn: None,
         tone: Tone::Info,
         text: words.unwrap_or(Cow::Borrowed("Vibe tries the model call again.")),
         detail: Some(Detail {
-            code: None,
+            code: value::member_text(params, "category").map(Cow::into_owned),
             source: Some("retry".to_owned()),
             more: Some(Json::new(params)),
         }),
