@@ -66,6 +66,11 @@ pub enum Event<'a> {
     },
     /// A piece of what the agent says or thinks.
     Text(Text<'a>),
+    /// What was said last in this turn is a message of its own: what is said next begins another.
+    MessageEnds {
+        /// The agent's key of the turn, where it gives one.
+        turn: Option<&'a str>,
+    },
     /// A part of a message that is no text.
     Media {
         /// The agent's key of the turn, where it gives one.

@@ -218,7 +218,16 @@ impl Translator {
         let sentence = self
             .sign_in_sentence(error)
             .unwrap_or_else(|| self.sentence(self.dialect.error_reason(error)));
-        errors::failure(error, words, sentence, source)
+        let mut failure = errors::failure(error, words, sentence, source);
+        self.name_sign_in(error, &mut failure.detail);
+        failure
+    }
+
+    /// However an agent says that nobody is signed in, the detail's code is the protocol's.
+    fn name_sign_in(&self, error: &AgentError<'_>, detail: &mut Detail) {
+        if self.dialect.asks_for_sign_in(error) {
+            detail.code = Some(errors::SIGN_IN.to_string());
+        }
     }
 
     fn words_of<'a>(&self, error: &AgentError<'a>) -> Option<Cow<'a, str>> {
@@ -344,11 +353,12 @@ impl Translator {
             };
             Cow::Owned(format!("{name} refused {what} with an error."))
         });
-        let detail = Detail {
+        let mut detail = Detail {
             code: error.readable.then(|| error.code.to_string()),
             source: Some(method.to_owned()),
             more: Some(Json::new(error.raw)),
         };
+        self.name_sign_in(error, &mut detail);
         io.event(
             session,
             Event::Status {
@@ -432,12 +442,10 @@ impl Translator {
         } else {
             None
         };
-        let failure = errors::failure(
-            error,
-            words,
-            Cow::Borrowed("The agent could not load this session."),
-            "session/load",
-        );
+        let sentence = Cow::Borrowed("The agent could not load this session.");
+        let sentence = self.sign_in_sentence(error).unwrap_or(sentence);
+        let mut failure = errors::failure(error, words, sentence, "session/load");
+        self.name_sign_in(error, &mut failure.detail);
         io.event(session, Event::LoadFailed(failure));
     }
 

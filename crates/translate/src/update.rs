@@ -144,21 +144,17 @@ impl Translator {
                 );
             }
             (Block::Text { text }, Chunk::Apart) => {
-                // No id of the agent's: the frame's number is one, so that nothing before or after joins it.
-                let own = format!("@{}", io.stamp.number);
-                let message = Some(message.unwrap_or(&own));
-                let text = &*text;
-                let mark = marks.stream.as_deref();
-                io.event(
-                    session,
-                    Event::Text(Text {
-                        turn,
-                        channel,
-                        message,
-                        mark,
-                        text,
-                    }),
-                );
+                let (text, mark) = (&*text, marks.stream.as_deref());
+                let said = Text {
+                    turn,
+                    channel,
+                    message,
+                    mark,
+                    text,
+                };
+                io.event(session, Event::MessageEnds { turn });
+                io.event(session, Event::Text(said));
+                io.event(session, Event::MessageEnds { turn });
             }
             (Block::Text { text }, reading) => {
                 let text = match &reading {

@@ -120,6 +120,14 @@ fn a_note_of_the_machinery_is_a_message_of_its_own() {
     let texts = rows.texts("assistant");
     assert_eq!(texts.len(), 3);
     assert!(texts[1].starts_with("**Notice:**"));
+    // Also where no message has an id.
+    let mut talk = Talk::with("claude");
+    talk.prompt("Hi")
+        .says("Re")
+        .update(json!({"sessionUpdate": "agent_message_chunk",
+        "content": {"type": "text", "text": "Note"}, "_meta": {"claudeCode": {"kind": "informational"}}}));
+    let rows = talk.says("ply").ends("end_turn").rows();
+    assert_eq!(rows.texts("assistant"), ["Re", "Note", "ply"]);
 }
 
 #[test]
@@ -145,6 +153,7 @@ fn the_status_of_the_sign_in_makes_no_row() {
         .says("Hi");
     let rows = talk.ends("end_turn").rows();
     assert_eq!(rows.0.len(), 4, "session, turn, user, assistant");
+    assert!(talk.drops().contains(&"sign-in-status"));
 }
 
 #[test]

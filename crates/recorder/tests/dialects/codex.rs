@@ -80,3 +80,32 @@ fn a_prompt_that_is_never_answered_is_unconfirmed() {
     let rows = recording("codex/s10c-concurrent.jsonl");
     assert_eq!(rows.of("user")[1]["delivery"], "unconfirmed");
 }
+
+#[test]
+fn output_is_what_was_printed_in_the_order_in_which_it_was() {
+    let mut talk = Talk::with("codex");
+    talk.prompt("Go")
+        .tool(
+            "t",
+            json!({"title": "make", "kind": "execute", "status": "in_progress"}),
+        )
+        .news(
+            "t",
+            json!({"status": "failed", "rawOutput": {"stdout": "one\nthree\n", "stderr": "two\n",
+            "aggregated_output": "one\ntwo\nthree\n", "exit_code": 2}}),
+        );
+    let rows = talk.ends("end_turn").rows();
+    assert_eq!(
+        (&rows.only("tool")["output"], &rows.only("tool")["exit_code"]),
+        (&json!("one\ntwo\nthree\n"), &json!(2))
+    );
+}
+
+#[test]
+fn fences_are_no_part_of_the_output_and_it_is_told_once() {
+    let rows = recording("codex/s9-shell-long.jsonl");
+    let tool = rows.only("tool");
+    let printed = "tick 2\ntick 3\ntick 4\ntick 5\ntick 6\nred";
+    assert_eq!(tool["content"], json!([{"type": "text", "text": printed}]));
+    assert!(tool.get("output").is_none());
+}

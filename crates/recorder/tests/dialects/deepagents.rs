@@ -66,3 +66,14 @@ fn a_commands_status_says_its_exit_code() {
         0
     );
 }
+
+#[test]
+fn a_to_do_list_told_to_the_model_is_left_out_and_the_plan_stands() {
+    let rows = recording("deepagents/s8-todo.jsonl");
+    assert!(
+        rows.of("tool")
+            .iter()
+            .all(|t| t["name"] == "write_todos" && t.get("content").is_none())
+    );
+    assert_eq!(rows.only("plan")["entries"].as_array().map(Vec::len), Some(3));
+}

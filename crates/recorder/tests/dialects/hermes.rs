@@ -43,3 +43,19 @@ fn the_note_that_a_prompt_waits_is_a_message_of_its_own() {
         ["Working", "Queued for the next turn.", " on it"]
     );
 }
+
+#[test]
+fn a_permission_with_the_title_of_an_open_tool_is_that_tools() {
+    let mut talk = Talk::with("hermes");
+    talk.prompt("Go")
+        .tool("tc-1", json!({"title": "rm -rf build", "kind": "execute"}))
+        .permission(0, json!({"toolCallId": "perm-1", "title": "rm -rf build"}))
+        .chooses(0, "no");
+    let rows = talk.ends("end_turn").rows();
+    let tool = rows.only("tool");
+    assert_eq!(
+        (&tool["state"], &tool["authorization"]),
+        (&json!("rejected"), &json!("asked_rejected"))
+    );
+    assert_eq!(rows.only("request")["tool"], tool["id"]);
+}

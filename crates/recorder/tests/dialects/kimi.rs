@@ -102,3 +102,10 @@ fn arguments_as_json_are_no_title() {
         "AskUserQuestion"
     );
 }
+
+#[test]
+fn a_diff_of_an_empty_file_is_a_new_file() {
+    let rows = recording("kimi/s3w-write-new.jsonl");
+    assert_eq!(rows.only("tool")["content"][0]["change"], "add");
+    assert_eq!(rows.only("request")["content"][0]["change"], "add");
+}

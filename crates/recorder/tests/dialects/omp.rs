@@ -127,3 +127,18 @@ fn nobody_signed_in_is_said_in_its_own_words() {
         "No model selected. Use /login first."
     );
 }
+
+#[test]
+fn the_echo_in_a_permission_is_words_of_the_question() {
+    let mut talk = Talk::with("omp");
+    talk.prompt("Run")
+        .permission(
+            0,
+            json!({"toolCallId": "c", "title": "printf hi", "content": text("$ printf hi")}),
+        )
+        .chooses(0, "once")
+        .tool("c", json!({"title": "$ printf hi", "status": "pending"}));
+    let rows = talk.ends("end_turn").rows();
+    assert_eq!(rows.only("request")["text"], "$ printf hi");
+    assert!(rows.only("tool").get("content").is_none());
+}

@@ -81,6 +81,17 @@ fn ro_4_the_stray_write_after_an_edit_makes_no_row() {
 }
 
 #[test]
+fn what_a_read_shows_is_not_told_again_in_the_markup_for_the_model() {
+    let rows = recording("opencode/s3-tools-allow.jsonl");
+    let read = rows.tool("call_000002");
+    assert_eq!(
+        read["content"],
+        json!([{"type": "text", "text": "Teh quick brown fox\njumps over the lazy dog."}])
+    );
+    assert!(read.get("output").is_none() && read.get("result").is_none());
+}
+
+#[test]
 fn ro_5_the_providers_error_words_without_metadata() {
     let mut talk = Talk::with("opencode");
     talk.prompt("Hi").fails(

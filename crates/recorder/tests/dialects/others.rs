@@ -101,3 +101,43 @@ fn an_error_without_words_for_want_of_a_sign_in_says_so() {
     talk.prompt("Hi").fails(json!({"code": -32000, "message": ""}));
     assert_eq!(talk.rows().only("status")["text"], "Cursor is not signed in.");
 }
+
+#[test]
+fn however_an_agent_says_that_nobody_is_signed_in_the_code_is_the_protocols() {
+    for (agent, words) in [
+        ("claude", "Authentication required"),
+        ("claude", "Invalid API key · Please run /login"),
+        ("codex", "unexpected status 401 Unauthorized: Missing bearer"),
+        ("gemini", "Gemini API key is missing or not configured."),
+        ("kimi", "LLM not set"),
+        ("cline", "Not authenticated. Run cline auth."),
+        ("omp", "No model selected. Use /login."),
+        ("omp", "No API key found for openai."),
+    ] {
+        let mut talk = Talk::with(agent);
+        talk.prompt("Hi")
+            .fails(json!({"code": -32603, "message": "Internal error", "data": {"message": words}}));
+        let rows = talk.rows();
+        let row = rows.only("status");
+        assert_eq!(
+            (&row["text"], &row["detail"]["code"]),
+            (&json!(words), &json!("-32000")),
+            "{agent}"
+        );
+        // The agent's own code stands behind it.
+        assert_eq!(row["detail"]["more"]["code"], -32603);
+    }
+    let mut talk = Talk::with("omp");
+    talk.prompt("Hi")
+        .fails(json!({"code": -32603, "message": "Internal error", "data": {"details": "Overloaded"}}));
+    assert_eq!(talk.rows().only("status")["detail"]["code"], "-32603");
+}
+
+#[test]
+fn an_agent_that_cannot_be_set_up_for_want_of_a_sign_in_says_so() {
+    let mut talk = Talk::with("kimi");
+    talk.call("session/new", json!({"cwd": "/project"}))
+        .fails(json!({"code": -32000, "message": "", "data": {"authMethods": []}}));
+    let rows = talk.rows();
+    assert_eq!(rows.only("status")["text"], "Kimi is not signed in.");
+}

@@ -44,6 +44,7 @@ fn requests_of_its_own_make_no_row_and_its_turns_end_by_its_word() {
         );
     let rows = talk.rows();
     assert!(rows.of("request").is_empty() && rows.of("unknown").is_empty());
+    assert_eq!(talk.drops(), ["turn-start", "queue-asked"]);
     let turns = rows.of("turn");
     assert_eq!(
         (&turns[1]["origin"], &turns[1]["end"]),
@@ -91,4 +92,12 @@ fn a_discrete_message_says_how_a_background_task_ended() {
         (&helper["state"], &helper["parent"]),
         (&json!("completed"), &rows.only("tool")["id"])
     );
+}
+
+#[test]
+fn error_words_are_read_out_of_json_text() {
+    let mut talk = Talk::with("qwen");
+    talk.prompt("Hi")
+        .fails(json!({"code": 429, "message": "{\"error\":{\"message\":\"Too many requests\"}}"}));
+    assert_eq!(talk.rows().only("status")["text"], "Too many requests");
 }

@@ -1,9 +1,10 @@
 //! What the tests of dialects share: small talks made by hand, recordings, and rows to look into.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use tapline_recorder::{Memory, Recorder, Recording};
+use tapline_recorder::{Memory, Recorder, Recording, Stamp, Watch};
 
 /// The rows (and session objects) of a recording, line by line.
 pub(crate) fn timeline<'a>(lines: impl IntoIterator<Item = &'a str>) -> Rows {
@@ -118,6 +119,16 @@ impl Rows {
             lines.push(in_order(&row).to_string());
         }
         lines.join("\n")
+    }
+}
+
+/// The rules that dropped inputs.
+#[derive(Debug, Default, Clone)]
+struct Drops(Arc<Mutex<Vec<&'static str>>>);
+
+impl Watch for Drops {
+    fn drop(&mut self, _: Stamp, reason: &'static str) {
+        self.0.lock().expect("one thread").push(reason);
     }
 }
 
@@ -244,6 +255,19 @@ impl Talk {
     /// The client answers a request of the agent.
     pub(crate) fn replies(&mut self, id: i64, result: Value) -> &mut Self {
         self.push("out", json!({"id": id, "result": result}))
+    }
+
+    /// The rules that dropped inputs, in order.
+    pub(crate) fn drops(&self) -> Vec<&'static str> {
+        let drops = Drops::default();
+        let watch = drops.clone();
+        let mut recording = Recording::new(move |hint| Recorder::watched(Memory::new(), hint, watch));
+        for line in &self.lines {
+            recording.line(line).expect("a line of a recording");
+        }
+        recording.finish();
+        let rules = drops.0.lock().expect("one thread");
+        rules.clone()
     }
 
     /// What stands in the timeline.

@@ -172,6 +172,7 @@ impl Assembler {
         }
         match event {
             Event::Text(text) => self.text(cx, text),
+            Event::MessageEnds { turn } => self.message_ends(cx, turn),
             Event::Tool(news) => self.tool(cx, *news),
             Event::Media {
                 turn,

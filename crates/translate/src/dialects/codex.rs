@@ -16,9 +16,7 @@ use crate::dialect::Facts;
 pub(super) static TABLE: Table = Table {
     name: "codex",
     agent: "Codex",
-    exit_code: &[&["exit_code"]],
     output: &[&["aggregated_output"]],
-    content_retells_output: true,
     fences: true,
     input_noise: &[
         "call_id",

@@ -16,7 +16,6 @@ pub(super) static TABLE: Table = Table {
     agent: "Pi",
     tool_name: NameAt::Title { commands: false },
     output: &[&["content"]],
-    content_retells_output: true,
     notes: &[
         Note::Begins("Queued message (position "),
         Note::Begins("Starting queued message. ("),

@@ -18,7 +18,6 @@ pub(super) static TABLE: Table = Table {
     agent: "Qwen Code",
     tool_name: NameAt::Meta(&[&["toolName"]]),
     parent: &[&["parentToolCallId"]],
-    content_retells_output: true,
     json_words: true,
     notes: &[Note::Marked(&["qwenDiscreteMessage"])],
     silent: &[
