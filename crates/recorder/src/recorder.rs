@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use tapline_redact::Rules;
 use tapline_timeline::{
     Assembler, Change, Cx, Event, Lookup, Reason, Row, RowId, Session, SessionFacts, SessionId, Sink, Time,
 };
 use tapline_translate::{Direction, Input, Opening, Out, SessionRef, Stamp, Translator, Way};
-use tapline_redact::Rules;
 use tapline_wire::{Frame, LINE_LIMIT, Line, LineReader};
 
 use crate::masking::{Masking, default_rules};
@@ -406,12 +406,19 @@ fn own(line: Line<'_>) -> Line<'static> {
 
 impl<S: Store, W: Watch> Desk<S, W> {
     /// Takes a line as it stands on the tape.
-    fn masked_line(&mut self, connection: &mut Connection, direction: Direction, line: &str, at: Option<Time>) {
+    fn masked_line(
+        &mut self,
+        connection: &mut Connection,
+        direction: Direction,
+        line: &str,
+        at: Option<Time>,
+    ) {
         match tapline_wire::read(line) {
             Ok(frame) => self.frame(connection, direction, &frame, line, at),
             Err(why) => {
                 let stamp = self.begin(&connection.label, at);
-                self.watch.input(stamp, &connection.label, Seen::Line(direction, line));
+                self.watch
+                    .input(stamp, &connection.label, Seen::Line(direction, line));
                 self.drop(stamp, why.name());
                 self.end(stamp);
             }
@@ -427,7 +434,8 @@ impl<S: Store, W: Watch> Desk<S, W> {
         at: Option<Time>,
     ) {
         let stamp = self.begin(&connection.label, at);
-        self.watch.input(stamp, &connection.label, Seen::Line(direction, line));
+        self.watch
+            .input(stamp, &connection.label, Seen::Line(direction, line));
         connection.translator.frame(stamp, direction, frame, line, self);
         self.end(stamp);
     }

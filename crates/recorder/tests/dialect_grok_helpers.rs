@@ -22,7 +22,12 @@ fn finished(id: &str, status: &str, more: Value) -> Value {
 fn with_helper() -> Talk {
     let mut talk = Talk::new();
     talk.prompt("p1");
-    talk.announces("p1", "c1", "spawn_subagent", json!({"description": "Count lines", "prompt": "Count the lines"}));
+    talk.announces(
+        "p1",
+        "c1",
+        "spawn_subagent",
+        json!({"description": "Count lines", "prompt": "Count the lines"}),
+    );
     talk.notice(spawned("H", Some("Count lines")));
     talk
 }
@@ -31,11 +36,17 @@ fn with_helper() -> Talk {
 fn gs_1_a_start_is_a_row_under_its_tool() {
     let told = with_helper().told();
     let helper = told.one("helper");
-    assert_eq!((&helper["label"], &helper["helper"]), (&json!("Count lines"), &json!("H")));
+    assert_eq!(
+        (&helper["label"], &helper["helper"]),
+        (&json!("Count lines"), &json!("H"))
+    );
     assert_eq!(helper["parent"], told.one("tool")["id"]);
     assert_eq!(helper["turn"], told.one("turn")["id"]);
     let child = told.sessions.iter().find(|s| s["id"] == helper["child"]).unwrap();
-    assert_eq!((&child["parent"], &child["title"]), (&json!(S), &json!("Count lines")));
+    assert_eq!(
+        (&child["parent"], &child["title"]),
+        (&json!(S), &json!("Count lines"))
+    );
 }
 
 #[test]
@@ -73,10 +84,17 @@ fn gs_4_how_a_helper_ends() {
     for (status, state) in ends {
         let mut talk = with_helper();
         talk.notice(json!({"sessionUpdate": "subagent_progress", "subagent_id": "H", "tokens_used": 900}));
-        talk.notice(finished("H", status, json!({"tokens_used": 0, "output": "42 lines"})));
+        talk.notice(finished(
+            "H",
+            status,
+            json!({"tokens_used": 0, "output": "42 lines"}),
+        ));
         let told = talk.told();
         let helper = told.one("helper");
-        assert_eq!((&helper["state"], &helper["tokens"], &helper["text"]), (&json!(state), &json!(900), &json!("42 lines")));
+        assert_eq!(
+            (&helper["state"], &helper["tokens"], &helper["text"]),
+            (&json!(state), &json!(900), &json!("42 lines"))
+        );
     }
     let mut talk = with_helper();
     talk.notice(finished("H", "of the future", json!({})));
@@ -88,23 +106,39 @@ fn gs_4_how_a_helper_ends() {
 fn gs_5_the_child_speaks_in_its_own_session() {
     let mut talk = with_helper();
     let marks = json!({"promptId": "c-p1", "streamStartMs": 5});
-    talk.notify("_x.ai/queue/changed", json!({"sessionId": "H", "entries": [], "runningPromptId": "c-p1"}));
+    talk.notify(
+        "_x.ai/queue/changed",
+        json!({"sessionId": "H", "entries": [], "runningPromptId": "c-p1"}),
+    );
     let user = json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "Count the lines"}});
     talk.update("H", user, json!({"eventId": "H-1"}));
     let chunk = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "42"}});
     talk.update("H", chunk, marks);
     talk.says("p1", "waiting");
     let usage = json!({"sessionUpdate": "response_completed", "usage": {"input_tokens": 13795}});
-    talk.notify("_x.ai/session_notification", json!({"sessionId": "H", "update": usage}));
+    talk.notify(
+        "_x.ai/session_notification",
+        json!({"sessionId": "H", "update": usage}),
+    );
     let end = json!({"sessionUpdate": "turn_completed", "prompt_id": "c-p1", "stop_reason": "end_turn"});
-    talk.notify("_x.ai/session_notification", json!({"sessionId": "H", "update": end}));
+    talk.notify(
+        "_x.ai/session_notification",
+        json!({"sessionId": "H", "update": end}),
+    );
     let told = talk.told();
     let child: Vec<&Value> = told.rows.iter().filter(|r| r["session"] == "H").collect();
     let kinds: Vec<&Value> = child.iter().map(|r| &r["kind"]).collect();
     assert_eq!(kinds, ["turn", "user", "assistant"]);
-    assert_eq!((&child[0]["origin"], &child[0]["end"]), (&json!("agent"), &json!("completed")));
+    assert_eq!(
+        (&child[0]["origin"], &child[0]["end"]),
+        (&json!("agent"), &json!("completed"))
+    );
     let own = told.sessions.iter().find(|s| s["id"] == S).unwrap();
-    assert_eq!(own["context"], Value::Null, "a child's measure is not its parent's");
+    assert_eq!(
+        own["context"],
+        Value::Null,
+        "a child's measure is not its parent's"
+    );
 }
 
 #[test]
@@ -122,10 +156,16 @@ fn gs_5b_what_a_child_says_before_its_start_is_told_is_not_lost() {
 fn gs_6_both_spellings_and_replay() {
     let mut talk = Talk::new();
     talk.prompt("p1");
-    talk.notify("x.ai/session_notification", json!({"sessionId": S, "update": spawned("H", None)}));
+    talk.notify(
+        "x.ai/session_notification",
+        json!({"sessionId": S, "update": spawned("H", None)}),
+    );
     talk.replays(spawned("old", None));
     talk.replays(finished("H", "failed", json!({})));
-    talk.notify("x.ai/session/update", json!({"sessionId": S, "update": finished("H", "completed", json!({}))}));
+    talk.notify(
+        "x.ai/session/update",
+        json!({"sessionId": S, "update": finished("H", "completed", json!({}))}),
+    );
     assert_eq!(talk.told().one("helper")["state"], "completed");
 }
 
@@ -133,12 +173,21 @@ fn gs_6_both_spellings_and_replay() {
 fn gs_7_a_tool_that_waited_ends_its_helper() {
     let mut talk = with_helper();
     let reply = "42\n\n<subagent_meta>id=H, turns=1</subagent_meta>\n\n<subagent_result>\nsubagent_id: H\n</subagent_result>";
-    talk.tool("p1", json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed",
+    talk.tool(
+        "p1",
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed",
         "content": [{"type": "content", "content": {"type": "text", "text": reply}}],
-        "rawOutput": {"type": "SubagentCompleted", "subagent_id": "H", "output": reply}}));
+        "rawOutput": {"type": "SubagentCompleted", "subagent_id": "H", "output": reply}}),
+    );
     let told = talk.told();
-    assert_eq!((&told.one("helper")["state"], &told.one("helper")["text"]), (&json!("completed"), &json!("42")));
-    assert_eq!(told.one("tool")["content"], json!([{"type": "text", "text": "42"}]));
+    assert_eq!(
+        (&told.one("helper")["state"], &told.one("helper")["text"]),
+        (&json!("completed"), &json!("42"))
+    );
+    assert_eq!(
+        told.one("tool")["content"],
+        json!([{"type": "text", "text": "42"}])
+    );
 }
 
 #[test]
@@ -146,14 +195,26 @@ fn gs_8_an_acknowledgement_starts_a_helper_by_its_id_line() {
     let mut talk = Talk::new();
     talk.prompt("p1");
     let text = "Subagent started in background.\nsubagent_id: H\n\nWhen you need its result, ask.";
-    talk.announces("p1", "c1", "spawn_subagent", json!({"prompt": "Count the lines of all files\nand more", "background": true}));
+    talk.announces(
+        "p1",
+        "c1",
+        "spawn_subagent",
+        json!({"prompt": "Count the lines of all files\nand more", "background": true}),
+    );
     talk.tool("p1", json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed",
         "content": [{"type": "content", "content": {"type": "text", "text": text}}], "rawOutput": {"type": "Text", "text": text}}));
     let told = talk.told();
     let helper = told.one("helper");
-    assert_eq!((&helper["helper"], &helper["label"]), (&json!("H"), &json!("Count the lines of all files")));
+    assert_eq!(
+        (&helper["helper"], &helper["label"]),
+        (&json!("H"), &json!("Count the lines of all files"))
+    );
     assert_eq!(helper["parent"], told.one("tool")["id"]);
-    assert_eq!(told.one("tool")["content"], Value::Null, "the note is for the model");
+    assert_eq!(
+        told.one("tool")["content"],
+        Value::Null,
+        "the note is for the model"
+    );
     // The notice that follows gives the better name.
     talk.notice(spawned("H", Some("Count lines")));
     assert_eq!(talk.told().one("helper")["label"], "Count lines");
@@ -164,8 +225,11 @@ fn gs_9_a_start_in_progress_proves_nothing() {
     let mut talk = Talk::new();
     talk.prompt("p1");
     talk.announces("p1", "c1", "spawn_subagent", json!({"prompt": "x"}));
-    talk.tool("p1", json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "in_progress",
-        "rawOutput": {"type": "Text", "text": "subagent_id: H"}}));
+    talk.tool(
+        "p1",
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "in_progress",
+        "rawOutput": {"type": "Text", "text": "subagent_id: H"}}),
+    );
     assert!(talk.told().of("helper").is_empty());
 }
 
@@ -177,17 +241,35 @@ fn gs_10_a_read_settles_a_helper_and_makes_no_task() {
         {"task_id": "T", "command": "make", "status": "running"},
         {"task_id": "unheard-of", "command": "[subagent:explore] Other", "status": "running"},
     ]);
-    talk.ran("p1", "r", "get_command_or_subagent_output", json!({}), json!({"type": "TaskOutput", "MultiResult": {"results": results}}));
+    talk.ran(
+        "p1",
+        "r",
+        "get_command_or_subagent_output",
+        json!({}),
+        json!({"type": "TaskOutput", "MultiResult": {"results": results}}),
+    );
     let told = talk.told();
-    assert_eq!((&told.one("helper")["state"], &told.one("helper")["text"]), (&json!("completed"), &json!("42")));
+    assert_eq!(
+        (&told.one("helper")["state"], &told.one("helper")["text"]),
+        (&json!("completed"), &json!("42"))
+    );
     assert_eq!(told.one("task")["task"], "T");
 }
 
 #[test]
 fn gs_11_a_kill_stops_a_helper_and_makes_no_task() {
-    for told_by in [json!({"type": "KillTask", "Result": {"task_id": "H", "outcome": "killed"}}), json!({"type": "KillTask"})] {
+    for told_by in [
+        json!({"type": "KillTask", "Result": {"task_id": "H", "outcome": "killed"}}),
+        json!({"type": "KillTask"}),
+    ] {
         let mut talk = with_helper();
-        talk.ran("p1", "k", "kill_command_or_subagent", json!({"task_id": "H"}), told_by);
+        talk.ran(
+            "p1",
+            "k",
+            "kill_command_or_subagent",
+            json!({"task_id": "H"}),
+            told_by,
+        );
         talk.notice(finished("H", "cancelled", json!({})));
         talk.notice(spawned("H", None));
         let told = talk.told();
@@ -228,30 +310,47 @@ fn gs_14_after_the_end_nothing_revives_a_helper() {
     talk.lines.push(json!({"dir": "in", "exit": {"code": 0}}));
     talk.notice(json!({"sessionUpdate": "subagent_progress", "subagent_id": "H", "tokens_used": 5}));
     let told = talk.told();
-    assert_eq!((&told.one("helper")["state"], &told.one("helper")["tokens"]), (&json!("unknown"), &Value::Null));
+    assert_eq!(
+        (&told.one("helper")["state"], &told.one("helper")["tokens"]),
+        (&json!("unknown"), &Value::Null)
+    );
     assert!(told.rules().contains(&"after-the-end"));
 }
 
 #[test]
 fn a_childs_permission_names_it_and_tells_its_tool() {
-    for (option, state, authorization) in
-        [("allow-once", "completed", "asked_allowed"), ("reject-once", "rejected", "asked_rejected")]
-    {
+    for (option, state, authorization) in [
+        ("allow-once", "completed", "asked_allowed"),
+        ("reject-once", "rejected", "asked_rejected"),
+    ] {
         let mut talk = with_helper();
         let tool = |update: Value| (update, json!({"promptId": "c-p1"}));
-        let (announced, marks) = tool(json!({"sessionUpdate": "tool_call", "toolCallId": "rm", "title": "run_terminal_command",
-            "rawInput": {"command": "rm x"}}));
+        let (announced, marks) = tool(
+            json!({"sessionUpdate": "tool_call", "toolCallId": "rm", "title": "run_terminal_command",
+            "rawInput": {"command": "rm x"}}),
+        );
         talk.update("H", announced, marks);
         // It comes with the parent's session id.
         talk.asks_permission(1, S, "rm").chooses(1, option);
-        let status = if option == "allow-once" { "completed" } else { "failed" };
-        let (ended, marks) = tool(json!({"sessionUpdate": "tool_call_update", "toolCallId": "rm", "status": status}));
+        let status = if option == "allow-once" {
+            "completed"
+        } else {
+            "failed"
+        };
+        let (ended, marks) =
+            tool(json!({"sessionUpdate": "tool_call_update", "toolCallId": "rm", "status": status}));
         talk.update("H", ended, marks);
         let told = talk.told();
         let request = told.one("request");
-        assert_eq!((&request["session"], &request["producer"]), (&json!(S), &json!({"agent": "Count lines", "session": "H"})));
+        assert_eq!(
+            (&request["session"], &request["producer"]),
+            (&json!(S), &json!({"agent": "Count lines", "session": "H"}))
+        );
         let tool = told.of("tool").into_iter().find(|t| t["call"] == "rm").unwrap();
-        assert_eq!((&tool["state"], &tool["authorization"]), (&json!(state), &json!(authorization)));
+        assert_eq!(
+            (&tool["state"], &tool["authorization"]),
+            (&json!(state), &json!(authorization))
+        );
     }
 }
 
@@ -260,9 +359,20 @@ fn during_a_load_a_helper_that_is_not_known_stays_unknown() {
     let mut talk = with_helper();
     let load = talk.restart();
     talk.replays(spawned("old", None));
-    talk.notice(finished("old", "cancelled", json!({"error": "interrupted by process restart"})));
-    talk.notice(finished("H", "cancelled", json!({"error": "interrupted by process restart"})));
+    talk.notice(finished(
+        "old",
+        "cancelled",
+        json!({"error": "interrupted by process restart"}),
+    ));
+    talk.notice(finished(
+        "H",
+        "cancelled",
+        json!({"error": "interrupted by process restart"}),
+    ));
     talk.result(load, json!({}));
     let told = talk.told();
-    assert_eq!((&told.one("helper")["helper"], &told.one("helper")["state"]), (&json!("H"), &json!("stopped")));
+    assert_eq!(
+        (&told.one("helper")["helper"], &told.one("helper")["state"]),
+        (&json!("H"), &json!("stopped"))
+    );
 }

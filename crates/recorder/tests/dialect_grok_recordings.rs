@@ -14,7 +14,10 @@ fn orca(name: &str) -> Option<Told> {
 }
 
 fn grok(names: &[&str]) -> Told {
-    let paths: Vec<_> = names.iter().map(|n| fixtures().join(format!("recordings/{n}.jsonl"))).collect();
+    let paths: Vec<_> = names
+        .iter()
+        .map(|n| fixtures().join(format!("recordings/{n}.jsonl")))
+        .collect();
     files(&paths)
 }
 
@@ -22,7 +25,10 @@ fn grok(names: &[&str]) -> Told {
 fn rc_1_basic() {
     let Some(told) = orca("s1-basic") else { return };
     let turn = told.one("turn");
-    assert_eq!((&turn["end"], &turn["duration_ms"]), (&json!("completed"), &json!(5289)));
+    assert_eq!(
+        (&turn["end"], &turn["duration_ms"]),
+        (&json!("completed"), &json!(5289))
+    );
     assert_eq!(turn["context"]["used"], 34_622);
     assert_eq!(told.all("tool", "name"), ["list_dir", "read_file"]);
     assert_eq!(told.all("tool", "call"), ["call-1", "call-2"]);
@@ -35,7 +41,12 @@ fn rc_1_basic() {
 fn rc_2_permission() {
     let Some(told) = orca("s2-permission") else { return };
     assert_eq!(told.sessions.len(), 2);
-    let options: Vec<&Value> = told.of("request")[0]["options"].as_array().unwrap().iter().map(|o| &o["id"]).collect();
+    let options: Vec<&Value> = told.of("request")[0]["options"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|o| &o["id"])
+        .collect();
     assert_eq!(options, ["allow-edits-session", "allow-once", "reject-once"]);
     assert_eq!(told.all("request", "outcome"), ["allowed", "rejected"]);
     assert_eq!(told.of("request")[1]["answer"]["option"], "reject-once");
@@ -46,7 +57,10 @@ fn rc_2_permission() {
         let items = tool["content"].as_array().unwrap();
         items.iter().find(|i| i["type"] == "diff").unwrap()["effect"].clone()
     };
-    assert_eq!(told.of("tool").into_iter().map(effect).collect::<Vec<_>>(), ["applied", "discarded"]);
+    assert_eq!(
+        told.of("tool").into_iter().map(effect).collect::<Vec<_>>(),
+        ["applied", "discarded"]
+    );
 }
 
 #[test]
@@ -60,7 +74,9 @@ fn rc_3_cancel() {
 
 #[test]
 fn rc_4_resume() {
-    let Some(path) = shared("orca/s4-resume.jsonl") else { return };
+    let Some(path) = shared("orca/s4-resume.jsonl") else {
+        return;
+    };
     let told = files(std::slice::from_ref(&path));
     assert_eq!(told.all("turn", "end"), ["completed", "completed"]);
     assert_eq!(told.of("tool").len(), 2, "the load adds nothing");
@@ -77,15 +93,21 @@ fn rc_4b_a_replayed_measure_changes_the_session_alone() {
     let load = talk.restart();
     let before = talk.told();
     let usage = json!({"sessionUpdate": "usage_update", "used": 5000, "size": 256_000});
-    talk.update(S, usage, json!({"isReplay": true})).result(load, json!({}));
+    talk.update(S, usage, json!({"isReplay": true}))
+        .result(load, json!({}));
     let after = talk.told();
-    assert_eq!(after.sessions[0]["context"], json!({"used": 5000, "size": 256_000}));
+    assert_eq!(
+        after.sessions[0]["context"],
+        json!({"used": 5000, "size": 256_000})
+    );
     assert_eq!(before.rows, after.rows);
 }
 
 #[test]
 fn rc_5_rv_2_plan_approved() {
-    let Some(told) = orca("s5-plan-approved") else { return };
+    let Some(told) = orca("s5-plan-approved") else {
+        return;
+    };
     assert_eq!(told.all("request", "ask"), ["question", "plan"]);
     assert_eq!(told.all("request", "outcome"), ["answered", "allowed"]);
     let question = told.of("request")[0];
@@ -94,12 +116,17 @@ fn rc_5_rv_2_plan_approved() {
     assert_eq!(answer["options"][0], question["questions"][0]["options"][0]["id"]);
     assert_eq!(told.of("request")[1]["answer"]["option"], "approved");
     let turn = told.one("turn");
-    assert_eq!((&turn["end"], &turn["context"]["used"]), (&json!("completed"), &json!(39_190)));
+    assert_eq!(
+        (&turn["end"], &turn["context"]["used"]),
+        (&json!("completed"), &json!(39_190))
+    );
 }
 
 #[test]
 fn rc_6_bt_1_be_3_bw_1_background() {
-    let Some(path) = shared("orca/s6-background.jsonl") else { return };
+    let Some(path) = shared("orca/s6-background.jsonl") else {
+        return;
+    };
     let told = files(std::slice::from_ref(&path));
     let turns = told.of("turn");
     assert_eq!(told.all("turn", "end"), ["completed", "completed"]);
@@ -107,7 +134,10 @@ fn rc_6_bt_1_be_3_bw_1_background() {
     assert_eq!(told.said("assistant", turns[1]), ["The background"]);
     let (tool, task) = (told.one("tool"), told.one("task"));
     assert_eq!(tool["state"], "completed");
-    assert_eq!((&task["turn"], &task["parent"], &task["state"]), (&turns[0]["id"], &tool["id"], &json!("completed")));
+    assert_eq!(
+        (&task["turn"], &task["parent"], &task["state"]),
+        (&turns[0]["id"], &tool["id"], &json!("completed"))
+    );
 
     // Without what came after the first turn, it runs until the record ends.
     let text = std::fs::read_to_string(&path).unwrap();
@@ -116,21 +146,40 @@ fn rc_6_bt_1_be_3_bw_1_background() {
     lines.truncate(end);
     let told = common::read(lines.into_iter());
     let task = told.one("task");
-    assert_eq!((&task["state"], &task["task_kind"]), (&json!("unknown"), &json!("command")));
-    assert_eq!((&task["summary"], &task["parent"]), (&Value::Null, &told.one("tool")["id"]));
-    assert_eq!(task["text"], "Background command \"Sleep then write bg-marker.txt\" stopped reporting");
+    assert_eq!(
+        (&task["state"], &task["task_kind"]),
+        (&json!("unknown"), &json!("command"))
+    );
+    assert_eq!(
+        (&task["summary"], &task["parent"]),
+        (&Value::Null, &told.one("tool")["id"])
+    );
+    assert_eq!(
+        task["text"],
+        "Background command \"Sleep then write bg-marker.txt\" stopped reporting"
+    );
 }
 
 #[test]
 fn rv_1_full_notifications() {
-    let Some(told) = orca("s1-full-notifications") else { return };
+    let Some(told) = orca("s1-full-notifications") else {
+        return;
+    };
     assert!(told.of("status").is_empty());
     assert_eq!((told.of("tool").len(), told.of("turn").len()), (2, 1));
     let texts = told.all("assistant", "text");
     assert_eq!(texts.len(), 2);
     assert!(texts[0].as_str().unwrap().ends_with("read `README.md`."));
-    assert!(texts[1].as_str().unwrap().starts_with("This folder has three files:"));
-    assert_eq!(told.one("turn")["context"], json!({"used": 34_622, "size": 256_000}));
+    assert!(
+        texts[1]
+            .as_str()
+            .unwrap()
+            .starts_with("This folder has three files:")
+    );
+    assert_eq!(
+        told.one("turn")["context"],
+        json!({"used": 34_622, "size": 256_000})
+    );
     let all = serde_json::to_string(&told.rows).unwrap();
     assert!(!all.contains("signature") && !all.contains("FAKE-SIGNATURE"));
     let setups = told.rules().into_iter().filter(|rule| *rule == "set-up").count();
@@ -139,9 +188,14 @@ fn rv_1_full_notifications() {
 
 #[test]
 fn gs_10_subagent_background() {
-    let Some(told) = orca("s7-subagent-background") else { return };
+    let Some(told) = orca("s7-subagent-background") else {
+        return;
+    };
     let helper = told.one("helper");
-    assert_eq!((&helper["state"], &helper["tokens"]), (&json!("completed"), &json!(13_829)));
+    assert_eq!(
+        (&helper["state"], &helper["tokens"]),
+        (&json!("completed"), &json!(13_829))
+    );
     assert!(told.of("task").is_empty());
     let of = |id: &str| told.sessions.iter().find(|s| s["id"] == id).unwrap()["context"]["used"].clone();
     assert_eq!(of("session-1"), 22_360);
@@ -154,20 +208,33 @@ fn rv_4_forty_tools_at_once() {
     let prompt = talk.prompt("p1");
     let data = "x".repeat(36 << 10);
     for n in 0..40 {
-        talk.announces("p1", &format!("c{n}"), "list_dir", json!({"target_directory": data}));
+        talk.announces(
+            "p1",
+            &format!("c{n}"),
+            "list_dir",
+            json!({"target_directory": data}),
+        );
     }
     for n in 0..40 {
         talk.tool("p1", json!({"sessionUpdate": "tool_call_update", "toolCallId": format!("c{n}"), "status": "completed"}));
     }
     talk.answers(prompt, "end_turn");
-    assert!(talk.told().all("tool", "state").iter().all(|state| state == "completed"));
+    assert!(
+        talk.told()
+            .all("tool", "state")
+            .iter()
+            .all(|state| state == "completed")
+    );
 }
 
 #[test]
 fn rv_5_what_measures_nothing_changes_nothing() {
     let mut talk = Talk::new();
     talk.notice(json!({"sessionUpdate": "response_completed"}));
-    talk.notify("x.ai/session_notification", json!({"sessionId": S, "update": {"sessionUpdate": "response_completed", "usage": {}}}));
+    talk.notify(
+        "x.ai/session_notification",
+        json!({"sessionId": S, "update": {"sessionUpdate": "response_completed", "usage": {}}}),
+    );
     talk.notify("_x.ai/of_the_future", json!({"sessionId": S}));
     talk.replays(json!({"sessionUpdate": "turn_completed", "prompt_id": "p0", "stop_reason": "end_turn"}));
     let told = talk.told();
@@ -177,14 +244,30 @@ fn rv_5_what_measures_nothing_changes_nothing() {
 
 #[test]
 fn a_load_adds_nothing_but_the_ends_of_what_was_unknown() {
-    let pairs = ["background-session-end", "load-monitor-running", "load-cut-session", "load-session", "load-cancelled-tool"];
+    let pairs = [
+        "background-session-end",
+        "load-monitor-running",
+        "load-cut-session",
+        "load-session",
+        "load-cancelled-tool",
+    ];
     for name in pairs {
         let (saved, loaded) = (format!("grok/{name}-1-saved"), format!("grok/{name}-2-loaded"));
         let before = grok(&[&saved]);
         let after = grok(&[&saved, &loaded]);
-        let prompt = after.rows.iter().position(|r| r["text"] == "Are you still there?").unwrap();
+        let prompt = after
+            .rows
+            .iter()
+            .position(|r| r["text"] == "Are you still there?")
+            .unwrap();
         let session = &before.sessions[0]["id"];
-        let of = |told: &Told| told.rows.iter().filter(|r| r["session"] == *session).cloned().collect::<Vec<_>>();
+        let of = |told: &Told| {
+            told.rows
+                .iter()
+                .filter(|r| r["session"] == *session)
+                .cloned()
+                .collect::<Vec<_>>()
+        };
         let (before, after_rows) = (of(&before), of(&after));
         let added: Vec<&Value> = after_rows.iter().skip(before.len()).collect();
         let kinds: Vec<&Value> = added.iter().map(|r| &r["kind"]).collect();
@@ -202,7 +285,12 @@ fn a_load_adds_nothing_but_the_ends_of_what_was_unknown() {
 
 #[test]
 fn the_user_echo_of_1_0_5_adds_nothing() {
-    for name in ["basic-reply", "background-complete", "load-session-1-saved", "monitor"] {
+    for name in [
+        "basic-reply",
+        "background-complete",
+        "load-session-1-saved",
+        "monitor",
+    ] {
         let told = grok(&[&format!("grok-1.0.5/{name}")]);
         assert!(told.of("user").iter().all(|u| u["by"] != "agent"), "{name}");
     }
@@ -223,16 +311,28 @@ fn every_failed_recording_has_one_error_row_in_the_agents_words() {
         let told = grok(&[&format!("grok/{name}")]);
         let row = told.one("status");
         assert!(row["text"].as_str().unwrap().contains(words), "{name}: {row}");
-        let turn = told.of("turn").into_iter().find(|t| t["id"] == row["turn"]).unwrap();
+        let turn = told
+            .of("turn")
+            .into_iter()
+            .find(|t| t["id"] == row["turn"])
+            .unwrap();
         assert_eq!(turn["end"], "failed", "{name}");
-        assert_eq!(told.of("turn").iter().filter(|t| t["end"] == "failed").count(), 1, "{name}");
+        assert_eq!(
+            told.of("turn").iter().filter(|t| t["end"] == "failed").count(),
+            1,
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn a_broken_stream_that_is_said_again_is_superseded_but_for_the_last() {
     let told = grok(&["grok/error-mid-stream"]);
-    let superseded = told.of("assistant").iter().filter(|a| a["superseded"] == true).count();
+    let superseded = told
+        .of("assistant")
+        .iter()
+        .filter(|a| a["superseded"] == true)
+        .count();
     assert_eq!((told.of("assistant").len(), superseded), (9, 7));
 }
 
@@ -248,9 +348,15 @@ fn nothing_private_and_nothing_for_the_model_stands_in_a_row() {
             let told = files(std::slice::from_ref(&path));
             assert!(told.of("unknown").is_empty(), "{}", path.display());
             let all = serde_json::to_string(&(&told.rows, &told.sessions)).unwrap();
-            for never in ["FAKE-SIGNATURE", "\"pid\"", "<system-reminder>", "<subagent_meta>", "<workspace_result", "retrieval_hint",
-                "do not kill this task just because"]
-            {
+            for never in [
+                "FAKE-SIGNATURE",
+                "\"pid\"",
+                "<system-reminder>",
+                "<subagent_meta>",
+                "<workspace_result",
+                "retrieval_hint",
+                "do not kill this task just because",
+            ] {
                 assert!(!all.contains(never), "{}: {never}", path.display());
             }
             for tool in told.of("tool") {
@@ -288,12 +394,18 @@ mod context {
         used(&mut talk, 0);
         talk.notice(json!({"sessionUpdate": "turn_completed", "prompt_id": "p1", "stop_reason": "end_turn",
             "usage": {"inputTokens": 3000, "outputTokens": 1998, "totalTokens": 4998, "cachedReadTokens": 200}}));
-        talk.result(prompt, json!({"stopReason": "end_turn", "_meta": {"totalTokens": 0, "inputTokens": 0}}));
+        talk.result(
+            prompt,
+            json!({"stopReason": "end_turn", "_meta": {"totalTokens": 0, "inputTokens": 0}}),
+        );
         let told = talk.told();
         let turn = told.one("turn");
         // A call of which only the cache is counted is still a call.
         assert_eq!(turn["context"], json!({"used": 110, "size": 500_000}));
-        assert_eq!((&turn["usage"]["measure"], &turn["usage"]["total"]), (&json!("turn_with_helpers"), &json!(4998)));
+        assert_eq!(
+            (&turn["usage"]["measure"], &turn["usage"]["total"]),
+            (&json!("turn_with_helpers"), &json!(4998))
+        );
     }
 
     #[test]
@@ -303,7 +415,10 @@ mod context {
         used(&mut talk, 1000);
         assert_eq!(talk.told().sessions[0]["context"], json!({"used": 1110}));
         talk.notify("_x.ai/models/update", models("small"));
-        assert_eq!(talk.told().sessions[0]["context"], json!({"used": 1110, "size": 128_000}));
+        assert_eq!(
+            talk.told().sessions[0]["context"],
+            json!({"used": 1110, "size": 128_000})
+        );
         talk.notice(json!({"sessionUpdate": "model_changed", "model_id": "bare"}));
         let told = talk.told();
         assert_eq!(told.sessions[0]["context"], json!({"used": 1110}));
@@ -318,17 +433,26 @@ mod context {
         talk.result(set, json!({"_meta": {"model": {"Ok": "small"}}}));
         talk.notify("_x.ai/models/update", models("big"));
         used(&mut talk, 1000);
-        assert_eq!(talk.told().sessions[0]["context"], json!({"used": 1110, "size": 128_000}));
+        assert_eq!(
+            talk.told().sessions[0]["context"],
+            json!({"used": 1110, "size": 128_000})
+        );
     }
 
     #[test]
     fn the_answers_of_the_set_up_carry_the_catalogue_too() {
         let mut talk = Talk::new();
         let load = talk.restart();
-        talk.result(load, json!({"models": models("small"), "_meta": {"x.ai/sessionDetail": {"title": "A title"}}}));
+        talk.result(
+            load,
+            json!({"models": models("small"), "_meta": {"x.ai/sessionDetail": {"title": "A title"}}}),
+        );
         used(&mut talk, 1000);
         let told = talk.told();
-        assert_eq!(told.sessions[0]["context"], json!({"used": 1110, "size": 128_000}));
+        assert_eq!(
+            told.sessions[0]["context"],
+            json!({"used": 1110, "size": 128_000})
+        );
         assert_eq!(told.sessions[0]["title"], "A title");
     }
 }

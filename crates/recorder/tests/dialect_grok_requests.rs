@@ -17,7 +17,10 @@ fn raw(value: &Value) -> Box<RawValue> {
 }
 
 fn reply(method: &str, params: &Value, answer: Option<&Answer>) -> Reply {
-    dialects::by_name("grok").unwrap().reply(method, &raw(params), answer).unwrap()
+    dialects::by_name("grok")
+        .unwrap()
+        .reply(method, &raw(params), answer)
+        .unwrap()
 }
 
 fn question() -> Value {
@@ -37,7 +40,10 @@ fn answer(of: &[(&str, &[&str], Option<&str>)]) -> Answer {
         options: options.iter().map(|o| (*o).to_owned()).collect(),
         text: text.map(str::to_owned),
     });
-    Answer { answers: answers.collect(), ..Answer::default() }
+    Answer {
+        answers: answers.collect(),
+        ..Answer::default()
+    }
 }
 
 #[test]
@@ -46,35 +52,52 @@ fn gd_1_a_permission_keeps_the_agents_own_labels() {
     let prompt = talk.prompt("p1");
     talk.announces("p1", "c1", "write", json!({}));
     talk.asks_permission(0, S, "c1").chooses(0, "always-allow");
-    talk.asks_permission(1, S, "c1").replies(1, json!({"outcome": {"outcome": "cancelled"}}));
+    talk.asks_permission(1, S, "c1")
+        .replies(1, json!({"outcome": {"outcome": "cancelled"}}));
     talk.asks_permission(2, S, "c1");
     talk.stop().answers(prompt, "cancelled");
     let told = talk.told();
-    let labels: Vec<&Value> = told.of("request")[0]["options"].as_array().unwrap().iter().map(|o| &o["label"]).collect();
+    let labels: Vec<&Value> = told.of("request")[0]["options"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|o| &o["label"])
+        .collect();
     assert_eq!(labels, ["Yes, always", "Yes, proceed", "No, tell Grok"]);
-    assert_eq!(told.all("request", "outcome"), ["allowed", "cancelled", "cancelled"]);
+    assert_eq!(
+        told.all("request", "outcome"),
+        ["allowed", "cancelled", "cancelled"]
+    );
 }
 
 #[test]
 fn two_open_permissions_answered_in_reverse_order() {
     let mut talk = Talk::new();
     let prompt = talk.prompt("p1");
-    talk.announces("p1", "c1", "write", json!({})).announces("p1", "c2", "write", json!({}));
+    talk.announces("p1", "c1", "write", json!({}))
+        .announces("p1", "c2", "write", json!({}));
     talk.asks_permission(0, S, "c1").asks_permission(1, S, "c2");
     talk.chooses(1, "reject-once").chooses(0, "allow-once");
     let end = |call: &str, status: &str| json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status});
-    talk.tool("p1", end("c2", "failed")).tool("p1", end("c1", "completed"));
+    talk.tool("p1", end("c2", "failed"))
+        .tool("p1", end("c1", "completed"));
     talk.answers(prompt, "end_turn");
     let told = talk.told();
     assert_eq!(told.all("request", "outcome"), ["allowed", "rejected"]);
     assert_eq!(told.all("tool", "state"), ["completed", "rejected"]);
-    assert_eq!(told.all("tool", "authorization"), ["asked_allowed", "asked_rejected"]);
+    assert_eq!(
+        told.all("tool", "authorization"),
+        ["asked_allowed", "asked_rejected"]
+    );
 }
 
 #[test]
 fn gd_2_the_replies_to_questions() {
     let one = [
-        (Some(answer(&[("Which style?", &["Casual"], None)])), json!({"outcome": "accepted", "answers": {"Which style?": "Casual"}})),
+        (
+            Some(answer(&[("Which style?", &["Casual"], None)])),
+            json!({"outcome": "accepted", "answers": {"Which style?": "Casual"}}),
+        ),
         (
             Some(answer(&[("Which style?", &[], Some("Like a pirate"))])),
             json!({"outcome": "accepted", "answers": {"Which style?": "Other"}, "annotations": {"Which style?": {"notes": "Like a pirate"}}}),
@@ -87,11 +110,21 @@ fn gd_2_the_replies_to_questions() {
     ];
     for method in METHODS {
         for (given, want) in &one {
-            assert_eq!(reply(method, &question(), given.as_ref()), Reply::Result(want.clone()));
+            assert_eq!(
+                reply(method, &question(), given.as_ref()),
+                Reply::Result(want.clone())
+            );
         }
-        let several = answer(&[("Which files?", &["a", "c"], None), ("Which style?", &["Formal"], None)]);
-        let want = json!({"outcome": "accepted", "answers": {"Which style?": "Formal", "Which files?": ["a", "c"]}});
-        assert_eq!(reply(method, &two_questions(), Some(&several)), Reply::Result(want));
+        let several = answer(&[
+            ("Which files?", &["a", "c"], None),
+            ("Which style?", &["Formal"], None),
+        ]);
+        let want =
+            json!({"outcome": "accepted", "answers": {"Which style?": "Formal", "Which files?": ["a", "c"]}});
+        assert_eq!(
+            reply(method, &two_questions(), Some(&several)),
+            Reply::Result(want)
+        );
     }
 }
 
@@ -108,7 +141,10 @@ fn gd_2b_an_answer_that_does_not_fit_leaves_the_question_open() {
         let Reply::Invalid(sentence) = reply(METHODS[0], &question(), Some(&given)) else {
             panic!("{given:?} was taken");
         };
-        assert!(sentence.contains("Which style?") && sentence.ends_with('.'), "{sentence}");
+        assert!(
+            sentence.contains("Which style?") && sentence.ends_with('.'),
+            "{sentence}"
+        );
     }
 }
 
@@ -122,14 +158,25 @@ fn gd_2c_a_request_that_nobody_can_answer_is_a_fault() {
         json!({"sessionId": S, "toolCallId": "c1", "questions": [{"question": "  "}, 7]}),
     ];
     for params in broken {
-        assert!(matches!(reply(METHODS[0], &params, None), Reply::Fault(_)), "{params}");
+        assert!(
+            matches!(reply(METHODS[0], &params, None), Reply::Fault(_)),
+            "{params}"
+        );
         let mut talk = Talk::new();
         talk.prompt("p1");
         talk.asks(0, METHODS[0], params.clone());
         assert!(talk.told().of("request").is_empty(), "{params}");
     }
-    assert!(matches!(reply(PLANS[0], &json!({"sessionId": S}), None), Reply::Fault(_)));
-    assert!(dialects::by_name("grok").unwrap().reply("_x.ai/another", &raw(&json!({})), None).is_none());
+    assert!(matches!(
+        reply(PLANS[0], &json!({"sessionId": S}), None),
+        Reply::Fault(_)
+    ));
+    assert!(
+        dialects::by_name("grok")
+            .unwrap()
+            .reply("_x.ai/another", &raw(&json!({})), None)
+            .is_none()
+    );
 }
 
 #[test]
@@ -144,11 +191,16 @@ fn gd_2d_what_the_clients_answer_says() {
                 "annotations": {"Which style?": {"notes": "Like a pirate"}}}),
         );
     }
-    talk.asks(7, METHODS[0], question()).replies(7, json!({"outcome": "cancelled"}));
-    talk.asks(8, METHODS[0], question()).replies(8, json!({"outcome": "skip_interview", "partial_answers": {}}));
+    talk.asks(7, METHODS[0], question())
+        .replies(7, json!({"outcome": "cancelled"}));
+    talk.asks(8, METHODS[0], question())
+        .replies(8, json!({"outcome": "skip_interview", "partial_answers": {}}));
     talk.answers(prompt, "end_turn");
     let told = talk.told();
-    assert_eq!(told.all("request", "outcome"), ["answered", "answered", "cancelled", "rejected"]);
+    assert_eq!(
+        told.all("request", "outcome"),
+        ["answered", "answered", "cancelled", "rejected"]
+    );
     for request in &told.of("request")[..2] {
         assert_eq!(
             request["answer"]["answers"],
@@ -161,15 +213,30 @@ fn gd_2d_what_the_clients_answer_says() {
 #[test]
 fn gd_3_the_replies_to_a_plan() {
     let params = json!({"sessionId": S, "toolCallId": "c1", "planContent": "# Plan"});
-    let says = |option: &str| Answer { option: Some(option.to_owned()), ..Answer::default() };
+    let says = |option: &str| Answer {
+        option: Some(option.to_owned()),
+        ..Answer::default()
+    };
     for method in PLANS {
         for option in ["approved", "cancelled", "abandoned"] {
-            assert_eq!(reply(method, &params, Some(&says(option))), Reply::Result(json!({"outcome": option})));
+            assert_eq!(
+                reply(method, &params, Some(&says(option))),
+                Reply::Result(json!({"outcome": option}))
+            );
         }
-        assert_eq!(reply(method, &params, None), Reply::Result(json!({"outcome": "abandoned"})));
-        assert!(matches!(reply(method, &params, Some(&says("maybe"))), Reply::Invalid(_)));
+        assert_eq!(
+            reply(method, &params, None),
+            Reply::Result(json!({"outcome": "abandoned"}))
+        );
+        assert!(matches!(
+            reply(method, &params, Some(&says("maybe"))),
+            Reply::Invalid(_)
+        ));
     }
-    let feedback = Answer { option: Some("cancelled".to_owned()), ..answer(&[("feedback", &[], Some("smaller steps"))]) };
+    let feedback = Answer {
+        option: Some("cancelled".to_owned()),
+        ..answer(&[("feedback", &[], Some("smaller steps"))])
+    };
     let want = json!({"outcome": "cancelled", "feedback": "smaller steps"});
     assert_eq!(reply(PLANS[0], &params, Some(&feedback)), Reply::Result(want));
 }
@@ -181,14 +248,31 @@ fn rv_3_a_plan_request_shows_the_plan_or_says_that_there_is_none() {
             let mut talk = Talk::new();
             let prompt = talk.prompt("p1");
             talk.announces("p1", "c1", "exit_plan_mode", json!({}));
-            talk.asks(0, method, json!({"sessionId": S, "toolCallId": "c1", "planContent": plan}));
-            talk.replies(0, json!({"outcome": "cancelled", "feedback": "smaller steps"})).answers(prompt, "end_turn");
+            talk.asks(
+                0,
+                method,
+                json!({"sessionId": S, "toolCallId": "c1", "planContent": plan}),
+            );
+            talk.replies(0, json!({"outcome": "cancelled", "feedback": "smaller steps"}))
+                .answers(prompt, "end_turn");
             let told = talk.told();
             let request = told.one("request");
-            let text = plan.as_str().filter(|p| !p.is_empty()).unwrap_or("The agent asks to leave plan mode; it wrote no plan.");
-            assert_eq!((&request["ask"], &request["text"]), (&json!("plan"), &json!(text)));
-            assert_eq!((&request["outcome"], &request["tool"]), (&json!("rejected"), &told.one("tool")["id"]));
-            assert_eq!(request["answer"]["answers"], json!([{"question": "feedback", "text": "smaller steps"}]));
+            let text = plan
+                .as_str()
+                .filter(|p| !p.is_empty())
+                .unwrap_or("The agent asks to leave plan mode; it wrote no plan.");
+            assert_eq!(
+                (&request["ask"], &request["text"]),
+                (&json!("plan"), &json!(text))
+            );
+            assert_eq!(
+                (&request["outcome"], &request["tool"]),
+                (&json!("rejected"), &told.one("tool")["id"])
+            );
+            assert_eq!(
+                request["answer"]["answers"],
+                json!([{"question": "feedback", "text": "smaller steps"}])
+            );
         }
     }
 }
@@ -198,7 +282,9 @@ fn a_clients_error_cancels_a_request() {
     let mut talk = Talk::new();
     let prompt = talk.prompt("p1");
     talk.asks(0, METHODS[0], question());
-    talk.lines.push(common::out(json!({"id": 0, "error": {"code": -32601, "message": "Method not found"}})));
+    talk.lines.push(common::out(
+        json!({"id": 0, "error": {"code": -32601, "message": "Method not found"}}),
+    ));
     talk.answers(prompt, "end_turn");
     assert_eq!(talk.told().one("request")["outcome"], "cancelled");
 }

@@ -47,13 +47,20 @@ fn bt_2_notice_and_result_are_one_row_in_either_order() {
         talk.answers(prompt, "end_turn");
         let running = talk.told();
         assert_eq!(running.one("task")["label"], "Build everything");
-        assert_eq!(running.one("tool")["content"], Value::Null, "the start note is for the model");
+        assert_eq!(
+            running.one("tool")["content"],
+            Value::Null,
+            "the start note is for the model"
+        );
         talk.completes("T", LAUNCH, json!({"exit_code": 0}));
         // A later start does not relight it.
         talk.backgrounds("c1", "T", LAUNCH, Some("Build everything"));
         let told = talk.told();
         let (task, tool) = (told.one("task"), told.one("tool"));
-        assert_eq!((&task["state"], &task["exit_code"]), (&json!("completed"), &json!(0)));
+        assert_eq!(
+            (&task["state"], &task["exit_code"]),
+            (&json!("completed"), &json!(0))
+        );
         assert_eq!(task["text"], "Background command \"Build everything\" finished");
         assert_eq!(task["summary"], Value::Null);
         assert_eq!((&task["parent"], &task["turn"]), (&tool["id"], &tool["turn"]));
@@ -65,8 +72,14 @@ fn bt_1_the_session_end_leaves_a_running_task_unknown() {
     let talk = with_task();
     let told = talk.told();
     let task = told.one("task");
-    assert_eq!((&task["state"], &task["output_file"]), (&json!("unknown"), &json!("out.log")));
-    assert_eq!(task["text"], "Background command \"Build everything\" stopped reporting");
+    assert_eq!(
+        (&task["state"], &task["output_file"]),
+        (&json!("unknown"), &json!("out.log"))
+    );
+    assert_eq!(
+        task["text"],
+        "Background command \"Build everything\" stopped reporting"
+    );
     assert_eq!(task["parent"], told.one("tool")["id"]);
     assert_eq!(told.one("turn")["end"], "completed");
     assert_eq!(told.one("tool")["state"], "completed");
@@ -100,13 +113,22 @@ fn bt_4_a_task_outlives_many_others() {
     let prompt = talk.prompt("p2");
     for n in 0..130 {
         let (call, task) = (format!("d{n}"), format!("U{n}"));
-        talk.ran("p2", &call, "run_terminal_command", json!({"command": "other"}), launched(&task));
+        talk.ran(
+            "p2",
+            &call,
+            "run_terminal_command",
+            json!({"command": "other"}),
+            launched(&task),
+        );
     }
     talk.answers(prompt, "end_turn");
     talk.completes("T", LAUNCH, json!({"exit_code": 0}));
     let told = talk.told();
     let task = told.of("task").into_iter().find(|t| t["task"] == "T").unwrap();
-    assert_eq!((&task["state"], &task["label"]), (&json!("completed"), &json!("Build everything")));
+    assert_eq!(
+        (&task["state"], &task["label"]),
+        (&json!("completed"), &json!("Build everything"))
+    );
     assert_eq!(task["turn"], told.of("turn")[0]["id"]);
     assert_eq!(told.of("task").len(), 131);
 }
@@ -116,11 +138,15 @@ fn bt_5_a_first_notice_in_a_later_turn_lands_in_the_launch_turn() {
     let mut talk = Talk::new();
     let first = talk.prompt("p1");
     talk.announces("p1", "c1", "run_terminal_command", launch_input());
-    talk.tool("p1", json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed"}));
+    talk.tool(
+        "p1",
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed"}),
+    );
     talk.answers(first, "end_turn");
     let second = talk.prompt("p2");
     talk.says("p2", "working");
-    talk.backgrounds("c1", "T", LAUNCH, None).completes("T", LAUNCH, json!({"exit_code": 0}));
+    talk.backgrounds("c1", "T", LAUNCH, None)
+        .completes("T", LAUNCH, json!({"exit_code": 0}));
     talk.says("p2", " on it").answers(second, "end_turn");
     let told = talk.told();
     assert_eq!(told.one("task")["turn"], told.of("turn")[0]["id"]);
@@ -132,11 +158,20 @@ fn bt_5_a_first_notice_in_a_later_turn_lands_in_the_launch_turn() {
 fn bt_6_broken_foreign_and_replayed_notices_add_nothing() {
     let mut talk = Talk::new();
     let update = json!({"sessionUpdate": "task_backgrounded", "tool_call_id": "c1", "task_id": "T", "command": LAUNCH});
-    talk.notify("_x.ai/task_backgrounded", json!({"sessionId": S, "update": {"sessionUpdate": "task_backgrounded"}}));
+    talk.notify(
+        "_x.ai/task_backgrounded",
+        json!({"sessionId": S, "update": {"sessionUpdate": "task_backgrounded"}}),
+    );
     talk.notify("_x.ai/task_backgrounded", json!({"sessionId": S}));
     talk.notify("_x.ai/task_backgrounded", json!({"update": update}));
-    talk.notify("_x.ai/task_backgrounded", json!({"sessionId": "another", "update": update}));
-    talk.notify("_x.ai/task_backgrounded", json!({"sessionId": S, "update": update, "_meta": {"isReplay": true}}));
+    talk.notify(
+        "_x.ai/task_backgrounded",
+        json!({"sessionId": "another", "update": update}),
+    );
+    talk.notify(
+        "_x.ai/task_backgrounded",
+        json!({"sessionId": S, "update": update, "_meta": {"isReplay": true}}),
+    );
     talk.replays(update);
     let told = talk.told();
     assert!(told.rows.is_empty());
@@ -158,7 +193,13 @@ fn be_1_output_never_becomes_the_label() {
 fn be_2_without_a_description_the_command_is_the_name() {
     let mut talk = Talk::new();
     let prompt = talk.prompt("p1");
-    talk.ran("p1", "c1", "run_terminal_command", json!({"command": LAUNCH}), launched("T"));
+    talk.ran(
+        "p1",
+        "c1",
+        "run_terminal_command",
+        json!({"command": LAUNCH}),
+        launched("T"),
+    );
     talk.answers(prompt, "end_turn");
     assert_eq!(talk.told().one("task")["label"], LAUNCH);
 }
@@ -166,30 +207,60 @@ fn be_2_without_a_description_the_command_is_the_name() {
 #[test]
 fn be_3_a_settled_task_stays_when_the_session_ends() {
     let mut talk = Talk::new();
-    talk.completes("T", LAUNCH, json!({"exit_code": 0, "description": "Build everything"}));
+    talk.completes(
+        "T",
+        LAUNCH,
+        json!({"exit_code": 0, "description": "Build everything"}),
+    );
     talk.lines.push(json!({"dir": "in", "exit": {"code": 0}}));
     let told = talk.told();
-    assert_eq!(told.one("task")["text"], "Background command \"Build everything\" finished");
+    assert_eq!(
+        told.one("task")["text"],
+        "Background command \"Build everything\" finished"
+    );
 }
 
 #[test]
 fn be_4_a_kill_that_gave_nothing_to_read_ended_what_its_input_names() {
     let mut talk = with_task();
     let prompt = talk.prompt("p2");
-    talk.ran("p2", "c2", "run_terminal_command", json!({"command": "serve"}), launched("U"));
-    talk.announces("p2", "k", "kill_command_or_subagent", json!({"task_id": "T", "task_ids": ["T", "U"]}));
+    talk.ran(
+        "p2",
+        "c2",
+        "run_terminal_command",
+        json!({"command": "serve"}),
+        launched("U"),
+    );
+    talk.announces(
+        "p2",
+        "k",
+        "kill_command_or_subagent",
+        json!({"task_id": "T", "task_ids": ["T", "U"]}),
+    );
     for n in 0..200 {
         let call = format!("big{n}");
-        talk.ran("p2", &call, "list_dir", json!({}), json!({"type": "ListDir", "Content": {"content": "x".repeat(4000)}}));
+        talk.ran(
+            "p2",
+            &call,
+            "list_dir",
+            json!({}),
+            json!({"type": "ListDir", "Content": {"content": "x".repeat(4000)}}),
+        );
     }
     // The last frame says only that it is done.
-    talk.tool("p2", json!({"sessionUpdate": "tool_call_update", "toolCallId": "k", "status": "completed"}));
+    talk.tool(
+        "p2",
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "k", "status": "completed"}),
+    );
     talk.backgrounds("c1", "T", LAUNCH, None);
     talk.completes("T", LAUNCH, json!({"exit_code": 0}));
     talk.answers(prompt, "end_turn");
     let told = talk.told();
     assert_eq!(told.all("task", "state"), ["stopped", "stopped"]);
-    assert_eq!(told.of("task")[0]["text"], "Background command \"Build everything\" was stopped");
+    assert_eq!(
+        told.of("task")[0]["text"],
+        "Background command \"Build everything\" was stopped"
+    );
 }
 
 #[test]
@@ -198,7 +269,10 @@ fn be_5_a_kill_that_is_not_done_proves_nothing() {
         let mut talk = with_task();
         let prompt = talk.prompt("p2");
         talk.announces("p2", "k", "kill_command_or_subagent", json!({"task_id": "T"}));
-        talk.tool("p2", json!({"sessionUpdate": "tool_call_update", "toolCallId": "k", "status": status}));
+        talk.tool(
+            "p2",
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "k", "status": status}),
+        );
         talk.answers(prompt, "end_turn");
         talk.completes("T", LAUNCH, json!({"exit_code": 0}));
         assert_eq!(talk.told().one("task")["state"], "completed", "{status}");
@@ -209,7 +283,9 @@ fn be_5_a_kill_that_is_not_done_proves_nothing() {
 fn be_6_during_a_load_nothing_starts_and_a_later_end_lands() {
     let mut talk = with_task();
     let load = talk.restart();
-    talk.replays(json!({"sessionUpdate": "task_backgrounded", "tool_call_id": "c9", "task_id": "V", "command": "old"}));
+    talk.replays(
+        json!({"sessionUpdate": "task_backgrounded", "tool_call_id": "c9", "task_id": "V", "command": "old"}),
+    );
     talk.backgrounds("c9", "V", "old", None);
     talk.completes("W", "old", json!({"exit_code": 0}));
     talk.notice(json!({"sessionUpdate": "background_tasks", "tasks": [{"task_id": "X", "command": "old", "status": "running"}]}));
@@ -219,19 +295,32 @@ fn be_6_during_a_load_nothing_starts_and_a_later_end_lands() {
     let told = talk.told();
     assert_eq!(told.one("task")["state"], "stopped");
     talk.completes("V", "old", json!({"exit_code": 0}));
-    assert_eq!(talk.told().all("task", "state"), ["stopped", "completed"], "a later live end lands");
+    assert_eq!(
+        talk.told().all("task", "state"),
+        ["stopped", "completed"],
+        "a later live end lands"
+    );
 }
 
 #[test]
 fn be_6b_a_restart_takes_no_monitor_for_a_command() {
     let mut talk = Talk::new();
     let prompt = talk.prompt("p1");
-    talk.ran("p1", "m", "monitor", json!({"command": "tail", "description": "Watch"}), json!({"type": "Monitor", "taskId": "M"}));
+    talk.ran(
+        "p1",
+        "m",
+        "monitor",
+        json!({"command": "tail", "description": "Watch"}),
+        json!({"type": "Monitor", "taskId": "M"}),
+    );
     talk.answers(prompt, "end_turn");
     let load = talk.restart();
     talk.completes("M", "tail", json!({"signal": "session_restart"}));
     talk.result(load, json!({}));
-    assert_eq!(talk.told().one("task")["text"], "Background monitor \"Watch\" was stopped");
+    assert_eq!(
+        talk.told().one("task")["text"],
+        "Background monitor \"Watch\" was stopped"
+    );
 }
 
 #[test]
@@ -253,11 +342,21 @@ fn br_1_what_a_read_says() {
         result["output"] = json!("what it printed");
         let mut talk = Talk::new();
         let prompt = talk.prompt("p1");
-        talk.ran("p1", "r", "get_command_or_subagent_output", json!({"task_ids": ["T"]}), read(result.clone()));
+        talk.ran(
+            "p1",
+            "r",
+            "get_command_or_subagent_output",
+            json!({"task_ids": ["T"]}),
+            read(result.clone()),
+        );
         talk.answers(prompt, "end_turn");
         let told = talk.told();
         let task = told.one("task");
-        assert_eq!((&task["state"], &task["label"]), (&json!(state), &json!(LAUNCH)), "{result}");
+        assert_eq!(
+            (&task["state"], &task["label"]),
+            (&json!(state), &json!(LAUNCH)),
+            "{result}"
+        );
         assert_eq!(task["summary"], Value::Null);
         assert_eq!(told.one("tool")["output"], "what it printed");
     }
@@ -266,8 +365,15 @@ fn br_1_what_a_read_says() {
         let mut talk = with_task();
         let prompt = talk.prompt("p2");
         let result = json!({"task_id": "T", "command": LAUNCH, "status": status});
-        talk.ran("p2", "r", "get_command_or_subagent_output", json!({}), read(result));
-        talk.answers(prompt, "end_turn").completes("T", LAUNCH, json!({"exit_code": 0}));
+        talk.ran(
+            "p2",
+            "r",
+            "get_command_or_subagent_output",
+            json!({}),
+            read(result),
+        );
+        talk.answers(prompt, "end_turn")
+            .completes("T", LAUNCH, json!({"exit_code": 0}));
         assert_eq!(talk.told().one("task")["state"], "completed");
     }
 }
@@ -276,10 +382,23 @@ fn br_1_what_a_read_says() {
 fn br_2_a_kill_of_several() {
     let mut talk = with_task();
     let prompt = talk.prompt("p2");
-    talk.ran("p2", "c2", "run_terminal_command", json!({"command": "serve"}), launched("U"));
+    talk.ran(
+        "p2",
+        "c2",
+        "run_terminal_command",
+        json!({"command": "serve"}),
+        launched("U"),
+    );
     let results = json!([{"task_id": "T", "outcome": "killed"}, {"task_id": "U", "outcome": "not_killed"}]);
-    talk.ran("p2", "k", "kill_command_or_subagent", json!({"task_ids": ["T", "U"]}), json!({"type": "KillTask", "MultiResult": {"results": results}}));
-    talk.answers(prompt, "end_turn").completes("U", "serve", json!({"exit_code": 0}));
+    talk.ran(
+        "p2",
+        "k",
+        "kill_command_or_subagent",
+        json!({"task_ids": ["T", "U"]}),
+        json!({"type": "KillTask", "MultiResult": {"results": results}}),
+    );
+    talk.answers(prompt, "end_turn")
+        .completes("U", "serve", json!({"exit_code": 0}));
     assert_eq!(talk.told().all("task", "state"), ["stopped", "completed"]);
 }
 
@@ -287,9 +406,17 @@ fn br_2_a_kill_of_several() {
 fn br_3_an_exit_that_was_there_before_the_kill_says_nothing() {
     let mut talk = with_task();
     let prompt = talk.prompt("p2");
-    let result = json!({"task_id": "T", "outcome": "already_exited", "message": "Task had already completed"});
-    talk.ran("p2", "k", "kill_command_or_subagent", json!({"task_id": "T"}), json!({"type": "KillTask", "Result": result}));
-    talk.answers(prompt, "end_turn").completes("T", LAUNCH, json!({"exit_code": 7}));
+    let result =
+        json!({"task_id": "T", "outcome": "already_exited", "message": "Task had already completed"});
+    talk.ran(
+        "p2",
+        "k",
+        "kill_command_or_subagent",
+        json!({"task_id": "T"}),
+        json!({"type": "KillTask", "Result": result}),
+    );
+    talk.answers(prompt, "end_turn")
+        .completes("T", LAUNCH, json!({"exit_code": 7}));
     assert_eq!(talk.told().one("task")["state"], "failed");
 }
 
@@ -298,16 +425,34 @@ fn bw_2_a_monitor_stays_a_monitor() {
     for command in ["tail -f log", "[monitor] Watch the log"] {
         let mut talk = Talk::new();
         let prompt = talk.prompt("p1");
-        talk.ran("p1", "m", "monitor", json!({"command": "tail -f log", "description": "Watch the log"}), json!({"type": "Monitor", "taskId": "M"}));
+        talk.ran(
+            "p1",
+            "m",
+            "monitor",
+            json!({"command": "tail -f log", "description": "Watch the log"}),
+            json!({"type": "Monitor", "taskId": "M"}),
+        );
         let update = json!({"sessionUpdate": "task_backgrounded", "tool_call_id": "m", "task_id": "M", "command": "tail -f log",
             "monitor_description": "Watch the log"});
-        talk.notify("_x.ai/task_backgrounded", json!({"sessionId": S, "update": update}));
+        talk.notify(
+            "_x.ai/task_backgrounded",
+            json!({"sessionId": S, "update": update}),
+        );
         let result = json!({"task_id": "M", "command": command, "status": "completed", "exit_code": 0});
-        talk.ran("p1", "r", "get_command_or_subagent_output", json!({}), read(result));
+        talk.ran(
+            "p1",
+            "r",
+            "get_command_or_subagent_output",
+            json!({}),
+            read(result),
+        );
         talk.answers(prompt, "end_turn");
         let told = talk.told();
         let task = told.one("task");
-        assert_eq!((&task["task_kind"], &task["label"]), (&json!("monitor"), &json!("Watch the log")));
+        assert_eq!(
+            (&task["task_kind"], &task["label"]),
+            (&json!("monitor"), &json!("Watch the log"))
+        );
         assert_eq!(task["text"], "Background monitor \"Watch the log\" finished");
     }
 }
@@ -317,10 +462,19 @@ fn bw_3_a_read_alone_knows_a_monitor_by_its_mark() {
     let mut talk = Talk::new();
     let prompt = talk.prompt("p1");
     let result = json!({"task_id": "M", "command": "[monitor:tail]", "status": "running"});
-    talk.ran("p1", "r", "get_command_or_subagent_output", json!({}), read(result));
+    talk.ran(
+        "p1",
+        "r",
+        "get_command_or_subagent_output",
+        json!({}),
+        read(result),
+    );
     talk.answers(prompt, "end_turn");
     let told = talk.told();
-    assert_eq!((&told.one("task")["task_kind"], &told.one("task")["label"]), (&json!("monitor"), &json!("tail")));
+    assert_eq!(
+        (&told.one("task")["task_kind"], &told.one("task")["label"]),
+        (&json!("monitor"), &json!("tail"))
+    );
     // A kind that is named wins over the mark of before.
     let list = json!({"sessionUpdate": "background_tasks", "tasks": [{"task_id": "M", "kind": "bash", "status": "running"}]});
     talk.notice(list);
@@ -340,7 +494,10 @@ fn bw_4_the_list_may_know_a_task_first() {
     talk.answers(prompt, "end_turn");
     let told = talk.told();
     let task = told.one("task");
-    assert_eq!((&task["state"], &task["label"]), (&json!("stopped"), &json!("Build everything")));
+    assert_eq!(
+        (&task["state"], &task["label"]),
+        (&json!("stopped"), &json!("Build everything"))
+    );
     assert_eq!(task["parent"], told.one("tool")["id"]);
 }
 
@@ -362,7 +519,10 @@ fn late_output_belongs_to_no_turn_and_reopens_nothing() {
     talk.update(S, stray, Value::Null);
     let told = talk.told();
     let tool = told.one("tool");
-    assert_eq!((&tool["state"], &tool["content"], &tool["exit_code"]), (&json!("completed"), &Value::Null, &Value::Null));
+    assert_eq!(
+        (&tool["state"], &tool["content"], &tool["exit_code"]),
+        (&json!("completed"), &Value::Null, &Value::Null)
+    );
     assert_eq!(told.all("assistant", "text"), ["working"]);
     assert_eq!(told.of("turn").len(), 2);
     let rules = told.rules();

@@ -16,7 +16,10 @@ pub struct Talk {
 impl Talk {
     /// The handshake and a new session.
     pub fn new() -> Self {
-        let mut talk = Self { lines: vec![json!({"agent": "grok"})], calls: 0 };
+        let mut talk = Self {
+            lines: vec![json!({"agent": "grok"})],
+            calls: 0,
+        };
         talk.process();
         let id = talk.call("session/new", json!({"cwd": "/p", "mcpServers": []}));
         talk.result(id, json!({"sessionId": S}));
@@ -35,12 +38,16 @@ impl Talk {
     pub fn restart(&mut self) -> u64 {
         self.lines.push(json!({"dir": "in", "exit": {"code": 0}}));
         self.process();
-        self.call("session/load", json!({"sessionId": S, "cwd": "/p", "mcpServers": []}))
+        self.call(
+            "session/load",
+            json!({"sessionId": S, "cwd": "/p", "mcpServers": []}),
+        )
     }
 
     pub fn call(&mut self, method: &str, params: Value) -> u64 {
         self.calls += 1;
-        self.lines.push(out(json!({"id": self.calls, "method": method, "params": params})));
+        self.lines
+            .push(out(json!({"id": self.calls, "method": method, "params": params})));
         self.calls
     }
 
@@ -65,7 +72,10 @@ impl Talk {
 
     /// A prompt without a name.
     pub fn nameless(&mut self, text: &str) -> u64 {
-        self.call("session/prompt", json!({"sessionId": S, "prompt": [{"type": "text", "text": text}]}))
+        self.call(
+            "session/prompt",
+            json!({"sessionId": S, "prompt": [{"type": "text", "text": text}]}),
+        )
     }
 
     pub fn answers(&mut self, id: u64, reason: &str) -> &mut Self {
@@ -73,13 +83,16 @@ impl Talk {
     }
 
     pub fn stop(&mut self) -> &mut Self {
-        self.lines.push(out(json!({"method": "session/cancel", "params": {"sessionId": S}})));
+        self.lines.push(out(
+            json!({"method": "session/cancel", "params": {"sessionId": S}}),
+        ));
         self
     }
 
     /// A notification of the agent.
     pub fn notify(&mut self, method: &str, params: Value) -> &mut Self {
-        self.lines.push(incoming(json!({"method": method, "params": params})));
+        self.lines
+            .push(incoming(json!({"method": method, "params": params})));
         self
     }
 
@@ -99,8 +112,13 @@ impl Talk {
 
     /// A piece of the reply, in the stream of one model call.
     pub fn streams(&mut self, turn: &str, stream: u64, text: &str) -> &mut Self {
-        let update = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}});
-        self.update(S, update, json!({"promptId": turn, "streamStartMs": stream, "turnStartMs": 1}))
+        let update =
+            json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}});
+        self.update(
+            S,
+            update,
+            json!({"promptId": turn, "streamStartMs": stream, "turnStartMs": 1}),
+        )
     }
 
     /// News of a tool in a turn.
@@ -125,7 +143,10 @@ impl Talk {
 
     /// A notice of Grok's own.
     pub fn notice(&mut self, update: Value) -> &mut Self {
-        self.notify("_x.ai/session_notification", json!({"sessionId": S, "update": update}))
+        self.notify(
+            "_x.ai/session_notification",
+            json!({"sessionId": S, "update": update}),
+        )
     }
 
     /// The same, replayed.
@@ -136,7 +157,10 @@ impl Talk {
 
     /// The queue says that a turn runs.
     pub fn runs(&mut self, turn: &str) -> &mut Self {
-        self.notify("_x.ai/queue/changed", json!({"sessionId": S, "entries": [], "runningPromptId": turn}))
+        self.notify(
+            "_x.ai/queue/changed",
+            json!({"sessionId": S, "entries": [], "runningPromptId": turn}),
+        )
     }
 
     /// The agent's word on the end of a turn.
@@ -145,15 +169,25 @@ impl Talk {
     }
 
     /// A background command starts: the notice.
-    pub fn backgrounds(&mut self, call: &str, task: &str, command: &str, description: Option<&str>) -> &mut Self {
+    pub fn backgrounds(
+        &mut self,
+        call: &str,
+        task: &str,
+        command: &str,
+        description: Option<&str>,
+    ) -> &mut Self {
         let update = json!({"sessionUpdate": "task_backgrounded", "tool_call_id": call, "task_id": task, "command": command,
             "description": description, "output_file": "out.log"});
-        self.notify("_x.ai/task_backgrounded", json!({"sessionId": S, "update": update}))
+        self.notify(
+            "_x.ai/task_backgrounded",
+            json!({"sessionId": S, "update": update}),
+        )
     }
 
     /// A background command ends: what the snapshot says beside the task and the command.
     pub fn completes(&mut self, task: &str, command: &str, more: Value) -> &mut Self {
-        let mut snapshot = json!({"task_id": task, "command": command, "kind": "bash", "explicitly_killed": false});
+        let mut snapshot =
+            json!({"task_id": task, "command": command, "kind": "bash", "explicitly_killed": false});
         for (name, value) in more.as_object().unwrap() {
             snapshot[name] = value.clone();
         }
@@ -163,7 +197,8 @@ impl Talk {
 
     /// A request of the agent.
     pub fn asks(&mut self, id: u64, method: &str, params: Value) -> &mut Self {
-        self.lines.push(incoming(json!({"id": id, "method": method, "params": params})));
+        self.lines
+            .push(incoming(json!({"id": id, "method": method, "params": params})));
         self
     }
 
@@ -187,7 +222,10 @@ impl Talk {
 
     /// The client chooses an option.
     pub fn chooses(&mut self, id: u64, option: &str) -> &mut Self {
-        self.replies(id, json!({"outcome": {"outcome": "selected", "optionId": option}}))
+        self.replies(
+            id,
+            json!({"outcome": {"outcome": "selected", "optionId": option}}),
+        )
     }
 
     pub fn told(&self) -> Told {

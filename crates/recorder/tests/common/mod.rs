@@ -50,7 +50,11 @@ impl Told {
 
     /// The texts of a kind's rows in a turn.
     pub fn said(&self, kind: &str, turn: &Value) -> Vec<&str> {
-        self.of(kind).into_iter().filter(|r| r["turn"] == turn["id"]).filter_map(|r| r["text"].as_str()).collect()
+        self.of(kind)
+            .into_iter()
+            .filter(|r| r["turn"] == turn["id"])
+            .filter_map(|r| r["text"].as_str())
+            .collect()
     }
 
     /// The rules that dropped inputs.
@@ -70,7 +74,11 @@ pub fn read<'a>(lines: impl Iterator<Item = &'a str>) -> Told {
     let recorder = recording.finish();
     assert_eq!(recorder.unaccounted(), 0, "an input ended as nothing");
     let (store, _) = recorder.into_parts();
-    let mut told = Told { sessions: Vec::new(), rows: Vec::new(), drops: drops.0.lock().unwrap().clone() };
+    let mut told = Told {
+        sessions: Vec::new(),
+        rows: Vec::new(),
+        drops: drops.0.lock().unwrap().clone(),
+    };
     for timeline in store.timelines() {
         told.sessions.extend(timeline.session().map(value));
         told.rows.extend(timeline.rows().iter().map(|row| value(&**row)));
