@@ -4,9 +4,17 @@ use std::process::ExitCode;
 
 use thiserror::Error;
 
+/// The exit codes, as help prints them.
+pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done · 1 what was looked for is not there, or a check found faults · \
+2 wrong arguments · 65 an input is not what it should be (what could be read of it was used) · 66 an input cannot be \
+opened · 74 reading or writing failed · 141 the reader of the output went away";
+
 /// Why a command failed. The words say what happened, where, and what to do.
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
+    /// What was asked for is not there, or a check found faults.
+    #[error("{0}")]
+    NotThere(String),
     /// An input that cannot be opened.
     #[error("{path}: {what}")]
     NoInput { path: String, what: String },
@@ -22,11 +30,12 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Prints the words to standard error and gives the exit code: 65 for bad data, 66 for an input that cannot be
-    /// opened, 74 for a failed read or write. A closed pipe is no failure of ours: it ends quietly, as after SIGPIPE.
+    /// Prints the words to standard error and gives the exit code. A closed pipe is nobody's fault: it ends quietly, as a
+    /// program does that SIGPIPE ends.
     pub(crate) fn report(self) -> ExitCode {
         let code = match self {
             Failure::ClosedPipe => return ExitCode::from(141),
+            Failure::NotThere(_) => 1,
             Failure::Data { .. } => 65,
             Failure::NoInput { .. } => 66,
             Failure::Io { .. } => 74,
@@ -36,14 +45,12 @@ impl Failure {
     }
 }
 
+/// A failed write to standard output.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             return Failure::ClosedPipe;
         }
-        Failure::Io {
-            path: "standard output".to_owned(),
-            what: error.to_string(),
-        }
+        Failure::Io { path: "standard output".to_owned(), what: format!("could not be written: {error}") }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use indexmap::IndexMap;
-use tapline_timeline::{Detached, Event, Exit, SessionFacts, SessionId, Time, Tone};
+use tapline_timeline::{Channel, Detached, Event, Exit, SessionFacts, SessionId, Text, Time, Tone};
 use tapline_wire::{Frame, Id, OwnedId, Params, RawValue, TooLongHint, value};
 
 use crate::calls::Call;
@@ -116,6 +116,8 @@ pub struct Translator {
     pub(crate) nameless: Option<SessionRef>,
     /// The session that could not be loaded: the next new one carries it on.
     pub(crate) lost: Option<SessionRef>,
+    /// The chunk that was read last, if nothing was read since.
+    pub(crate) last_chunk: Option<LastChunk>,
     held: VecDeque<Held>,
     held_bytes: usize,
     last_words: VecDeque<String>,
@@ -129,6 +131,14 @@ pub(crate) struct SessionState {
     pub loading: bool,
     /// The agent goes on replaying after its answer to the load.
     pub replay_tail: bool,
+}
+
+/// What a chunk of text belongs to.
+#[derive(Debug)]
+pub(crate) struct LastChunk {
+    pub session: SessionRef,
+    pub channel: Channel,
+    pub message: Option<Box<str>>,
 }
 
 struct Held {
@@ -180,6 +190,7 @@ impl Translator {
             agent_calls: HashMap::new(),
             nameless: None,
             lost: None,
+            last_chunk: None,
             held: VecDeque::new(),
             held_bytes: 0,
             last_words: VecDeque::new(),
@@ -204,6 +215,7 @@ impl Translator {
     ) {
         let mut io = Io { stamp, out };
         let io = &mut io;
+        self.last_chunk = None;
         if self.over {
             io.drop("after-the-end");
             return;
@@ -238,8 +250,22 @@ impl Translator {
         }
     }
 
+    /// Whether the frame read last was a chunk of text that [`Translator::repeat`] can repeat with another text.
+    pub fn can_repeat(&self) -> bool {
+        self.last_chunk.is_some()
+    }
+
+    /// Reads a frame that differs from the one read last in its text alone.
+    pub fn repeat(&mut self, stamp: Stamp, text: &str, out: &mut dyn Out) {
+        if let Some(LastChunk { session, channel, message }) = &self.last_chunk {
+            let text = Text { turn: None, channel: *channel, message: message.as_deref(), mark: None, text };
+            out.event(stamp, *session, Event::Text(text));
+        }
+    }
+
     /// Reads what is no frame.
     pub fn input(&mut self, stamp: Stamp, input: Input<'_>, out: &mut dyn Out) {
+        self.last_chunk = None;
         let mut io = Io { stamp, out };
         let io = &mut io;
         match input {

@@ -152,6 +152,13 @@ pub trait Dialect: Send {
         let _ = (around, update, facts);
     }
 
+    /// Whether a chunk of a message is what the protocol says and nothing more: [`Dialect::marks`], [`Dialect::update`] and
+    /// [`Dialect::chunk`] have nothing to say of it, whatever its text. Then a chunk that differs from the one before in its
+    /// text alone needs no second reading.
+    fn chunks_are_plain(&self) -> bool {
+        false
+    }
+
     /// What a chunk of a message is.
     fn chunk<'a>(
         &mut self,

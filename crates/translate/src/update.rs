@@ -12,7 +12,7 @@ use tapline_wire::frame::SESSION_UPDATE;
 use tapline_wire::{Block, Patch, RawValue, Update, value};
 
 use crate::calls::options_of;
-use crate::connection::{Io, SessionRef, Translator, is_marked};
+use crate::connection::{Io, LastChunk, SessionRef, Translator, is_marked};
 use crate::dialect::{Around, Child, Chunk, Facts, Marks};
 use crate::parts;
 use crate::requests::locations;
@@ -148,16 +148,11 @@ impl Translator {
                     Chunk::SaidOnly(less) => less.as_ref(),
                     _ => &*text,
                 };
-                io.event(
-                    session,
-                    Event::Text(Text {
-                        turn,
-                        channel,
-                        message,
-                        mark: marks.stream.as_deref(),
-                        text,
-                    }),
-                );
+                let mark = marks.stream.as_deref();
+                io.event(session, Event::Text(Text { turn, channel, message, mark, text }));
+                if self.dialect.chunks_are_plain() {
+                    self.last_chunk = Some(LastChunk { session, channel, message: message.map(Into::into) });
+                }
             }
             (block, _) => {
                 let part = parts::part(&block, &mut |hash, bytes| io.out.blob(hash, bytes));

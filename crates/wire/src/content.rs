@@ -143,6 +143,10 @@ impl<'a> Block<'a> {
         if cursor.peek() != Some(b'{') {
             return Ok(cursor.text()?.map(Self::text));
         }
+        // Nearly every block is a piece of text in this spelling.
+        if let Some(text) = cursor.string_between("{\"type\":\"text\",\"text\":", b'}') {
+            return Ok(Some(Self::Text { text }));
+        }
         let start = cursor.clone();
         let mut member = BlockMembers::default();
         cursor.object(|cursor, name| {
@@ -181,6 +185,16 @@ impl<'a> Block<'a> {
             blob,
         })
     }
+}
+
+/// What a JSON text says that is one string and nothing else; none for any other text.
+pub fn string(json: &str) -> Option<Cow<'_, str>> {
+    let mut cursor = Cursor::new(json);
+    if !json.starts_with('"') {
+        return None;
+    }
+    let text = cursor.text().ok()??;
+    (cursor.at() == json.len()).then_some(text)
 }
 
 /// The members of all types of block together.

@@ -107,6 +107,24 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Reads a string that stands between `before` and `after`, and steps over all three; if anything else stands
+    /// there, the cursor stays where it is.
+    #[inline]
+    pub(crate) fn string_between(&mut self, before: &str, after: u8) -> Option<Cow<'a, str>> {
+        let start = self.at;
+        if self.text.get(start..)?.strip_prefix(before)?.starts_with('"') {
+            self.at += before.len();
+            if let Ok(text) = self.string()
+                && self.text.as_bytes().get(self.at) == Some(&after)
+            {
+                self.at += 1;
+                return Some(text);
+            }
+            self.at = start;
+        }
+        None
+    }
+
     /// Reads the string that begins at `start` and whose first escape stands at `escape`.
     ///
     /// Half of a surrogate pair, which JSON can spell and text cannot hold, becomes U+FFFD.

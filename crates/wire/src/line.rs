@@ -72,6 +72,11 @@ impl LineReader {
         }
     }
 
+    /// Whether a line has begun that has not ended.
+    pub fn is_in_a_line(&self) -> bool {
+        !self.open.is_empty() || self.skipped.is_some()
+    }
+
     /// Takes the bytes of one read and gives every line that ends in them.
     pub fn push(&mut self, bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
         let mut rest = bytes;
@@ -92,7 +97,7 @@ impl LineReader {
     /// Ends the stream and gives the last line if it had no end of its own. The reader then stands at the start of
     /// another stream.
     pub fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
-        if !self.open.is_empty() || self.skipped.is_some() {
+        if self.is_in_a_line() {
             self.give(&mut each);
         }
         self.first = true;

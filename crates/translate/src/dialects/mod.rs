@@ -38,6 +38,10 @@ impl Dialect for Generic {
     fn name(&self) -> &'static str {
         "generic"
     }
+
+    fn chunks_are_plain(&self) -> bool {
+        true
+    }
 }
 
 /// Members of vendors' frames that are never stored, whatever they hold.
