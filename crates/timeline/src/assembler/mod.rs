@@ -166,7 +166,11 @@ impl Assembler {
     pub fn apply(&mut self, cx: &mut Cx<'_>, event: Event<'_>) {
         if !matches!(
             event,
-            Event::UserPiece { .. } | Event::Session(_) | Event::Context { .. } | Event::Usage { .. }
+            Event::UserPiece { .. }
+                | Event::PromptNamed { .. }
+                | Event::Session(_)
+                | Event::Context { .. }
+                | Event::Usage { .. }
         ) {
             self.finish_echo(cx);
         }

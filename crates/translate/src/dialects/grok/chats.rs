@@ -103,6 +103,8 @@ pub(super) struct CallMemo {
 #[derive(Debug, Default)]
 pub(super) struct Chats {
     chats: IndexMap<Box<str>, Chat>,
+    /// The one that was looked at last: most frames are of one session, and comparing is cheaper than hashing.
+    last: usize,
     calls: IndexMap<Box<str>, CallMemo>,
     /// What each helper is called.
     helpers: IndexMap<Box<str>, Box<str>>,
@@ -111,13 +113,22 @@ pub(super) struct Chats {
 impl Chats {
     /// What is known of a session.
     pub(super) fn of(&mut self, session: &str) -> &mut Chat {
-        if !self.chats.contains_key(session) {
-            if self.chats.len() >= SESSIONS {
-                self.chats.shift_remove_index(0);
-            }
-            self.chats.insert(session.into(), Chat::default());
+        let is_last = self
+            .chats
+            .get_index(self.last)
+            .is_some_and(|(name, _)| **name == *session);
+        if !is_last {
+            self.last = match self.chats.get_index_of(session) {
+                Some(at) => at,
+                None => {
+                    if self.chats.len() >= SESSIONS {
+                        self.chats.shift_remove_index(0);
+                    }
+                    self.chats.insert_full(session.into(), Chat::default()).0
+                }
+            };
         }
-        &mut self.chats[session]
+        &mut self.chats[self.last]
     }
 
     /// The sessions of which something is known.

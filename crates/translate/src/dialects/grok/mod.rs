@@ -29,13 +29,13 @@ mod turns;
 
 use std::borrow::Cow;
 
-use tapline_timeline::{Answer, Channel, End, Event, Outcome, RequestNews, ToolNews};
+use tapline_timeline::{Answer, End, Event, Outcome, RequestNews, ToolNews};
 use tapline_wire::session::{PromptAnswer, PromptParams};
 use tapline_wire::{AgentError, Permission, RawValue, Update, value};
 
 use self::chats::Chats;
 use self::context::Models;
-use crate::dialect::{AnswerReading, Around, Chunk, Dialect, Facts, Marks, Reply, VendorRequest};
+use crate::dialect::{AnswerReading, Around, Dialect, Facts, Marks, Reply, VendorRequest};
 
 /// Members of Grok's frames whose values are private wherever they stand: the machine's name and its processes, who the
 /// agent is, what stands for a key, and reasoning that only the provider can read. A recorder masks them before anything
@@ -143,10 +143,6 @@ impl Dialect for Grok {
         }
     }
 
-    fn chunk<'a>(&mut self, _: Around<'_>, _: Channel, _: &Update<'a>, _: &str) -> Chunk<'a> {
-        Chunk::Said
-    }
-
     fn hidden_user_chunk(&mut self, _: Around<'_>, update: &Update<'_>, text: &str) -> Option<&'static str> {
         turns::hidden(update, text)
     }
@@ -173,12 +169,12 @@ impl Dialect for Grok {
 
     fn request<'a>(
         &mut self,
-        around: Around<'_>,
+        _: Around<'_>,
         key: &'a str,
         method: &str,
         params: &'a RawValue,
     ) -> Option<VendorRequest<'a>> {
-        requests::read(around, key, method, params)
+        requests::read(key, method, params)
     }
 
     fn answer(&mut self, method: &str, result: &RawValue) -> Option<(Outcome, Option<Answer>)> {
@@ -242,14 +238,7 @@ impl Dialect for Grok {
         }
     }
 
-    fn other_answer<'a>(
-        &mut self,
-        around: Around<'_>,
-        method: &str,
-        result: &'a RawValue,
-        facts: &mut Facts<'a>,
-    ) {
-        let _ = around;
+    fn other_answer<'a>(&mut self, _: Around<'_>, method: &str, result: &'a RawValue, facts: &mut Facts<'a>) {
         if read::bare(method) == "x.ai/task/kill" {
             tasks::killed_by_client(result, facts);
         }

@@ -9,7 +9,7 @@ use tapline_timeline::{Answer, Ask, Choice, Outcome, Question, QuestionAnswer, R
 use tapline_wire::{RawValue, value};
 
 use super::read::{bare, member_id, words};
-use crate::dialect::{Around, Reply, VendorRequest};
+use crate::dialect::{Reply, VendorRequest};
 
 const QUESTION: &str = "x.ai/ask_user_question";
 const PLAN: &str = "x.ai/exit_plan_mode";
@@ -38,13 +38,8 @@ const SILENT: &[(&str, &str)] = &[
     ("x.ai/auth/getBearerToken", "credentials"),
 ];
 
-pub(super) fn read<'a>(
-    around: Around<'_>,
-    key: &'a str,
-    method: &str,
-    params: &'a RawValue,
-) -> Option<VendorRequest<'a>> {
-    let _ = around;
+/// Reads a request.
+pub(super) fn read<'a>(key: &'a str, method: &str, params: &'a RawValue) -> Option<VendorRequest<'a>> {
     let method = bare(method);
     if let Some((_, rule)) = SILENT.iter().find(|(name, _)| *name == method) {
         return Some(VendorRequest::Silent(rule));

@@ -352,13 +352,10 @@ impl Grok {
     }
 
     /// Remembers what a call's input says of tasks and helpers.
-    pub(super) fn remember_input(&mut self, session: &str, call: &str, name: Option<&str>, input: &RawValue) {
+    pub(super) fn remember_input(&mut self, call: &str, name: Option<&str>, input: &RawValue) {
         let variant = value::member_text(input, "variant");
         let is = |tool: &str, kind: &str| name == Some(tool) || variant.as_deref() == Some(kind);
         let memo = self.chats.call(call);
-        if memo.session.is_empty() {
-            memo.session = session.into();
-        }
         if let Some(description) = words(input, &["description"]) {
             memo.describe(&description);
         }

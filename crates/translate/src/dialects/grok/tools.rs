@@ -78,13 +78,16 @@ impl Grok {
         // Output as it comes carries no mark at all, whoever's turn it is now.
         let is_unmarked = update.meta.is_none() && fields.meta.is_none();
         news.late = is_unmarked && !news.announced && news.status == Some(ToolStatus::Running);
+        if news.announced {
+            self.chats.call(news.call).session = around.session.into();
+        }
         if let Some(input) = fields.raw_input {
             let name = news
                 .name
                 .as_deref()
                 .or(news.title.as_deref())
                 .filter(|_| news.announced);
-            self.remember_input(around.session, news.call, name, input);
+            self.remember_input(news.call, name, input);
         }
         self.clean_content(news, has_ended, output);
         if let Some(output) = output {
@@ -139,9 +142,6 @@ impl Grok {
         news: &mut RequestNews<'a>,
     ) {
         let call: &str = &permission.tool_call_id;
-        if let Some(input) = permission.tool.raw_input {
-            self.remember_input(around.session, call, None, input);
-        }
         let Some(memo) = self.chats.known_call(call) else {
             return;
         };
