@@ -21,9 +21,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let (mut recorder, failure) = input::read(&args.file, |hint| {
-        Recorder::watched(Memory::new(), hint, Account::new())
-    })?;
+    let (mut recorder, failure) = input::read(&args.file, |hint| Recorder::watched(Memory::new(), hint, Account::new()))?;
     let account = std::mem::take(recorder.watch_mut());
     let mut out = BufWriter::new(std::io::stdout().lock());
     let row = match &args.row {
@@ -32,10 +30,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     for entry in account.entries() {
         if let Some(row) = &row
-            && !entry
-                .rows
-                .iter()
-                .any(|t| t.row.as_ref().is_some_and(|r| r.as_str() == row))
+            && !entry.rows.iter().any(|t| t.row.as_ref().is_some_and(|r| r.as_str() == row))
         {
             continue;
         }
@@ -59,25 +54,14 @@ fn find<W: tapline_recorder::Watch>(recorder: &Recorder<Memory, W>, wanted: &str
         if timeline.row(&wanted.into()).is_some() {
             return Ok(wanted.to_owned());
         }
-        found.extend(
-            timeline
-                .rows()
-                .iter()
-                .filter(|r| r.id.as_str().ends_with(wanted))
-                .map(|r| r.id.to_string()),
-        );
+        found.extend(timeline.rows().iter().filter(|r| r.id.as_str().ends_with(wanted)).map(|r| r.id.to_string()));
     }
     match found.len() {
         1 => Ok(found.remove(0)),
-        0 => Err(Failure::NotThere(format!(
-            "no row has the id {wanted}; `tapline translate FILE` prints all ids"
-        ))),
+        0 => Err(Failure::NotThere(format!("no row has the id {wanted}; `tapline translate FILE` prints all ids"))),
         n => {
             let some: Vec<&str> = found.iter().take(5).map(String::as_str).collect();
-            Err(Failure::NotThere(format!(
-                "{n} row ids end in {wanted}; give more of one: {}",
-                some.join(", ")
-            )))
+            Err(Failure::NotThere(format!("{n} row ids end in {wanted}; give more of one: {}", some.join(", "))))
         }
     }
 }
@@ -93,17 +77,8 @@ fn text(out: &mut impl Write, entry: &Entry) -> Outcome {
     for touched in &entry.rows {
         let kind = touched.kind.map(|k| format!(" {k}")).unwrap_or_default();
         match &touched.row {
-            Some(row) => writeln!(
-                out,
-                "          {}{kind} {}",
-                touched.how,
-                tapline_render::clean_line(row.as_str(), true)
-            )?,
-            None => writeln!(
-                out,
-                "          session {}",
-                tapline_render::clean_line(touched.session.as_str(), true)
-            )?,
+            Some(row) => writeln!(out, "          {}{kind} {}", touched.how, tapline_render::clean_line(row.as_str(), true))?,
+            None => writeln!(out, "          session {}", tapline_render::clean_line(touched.session.as_str(), true))?,
         }
     }
     for state in &entry.state {
@@ -117,18 +92,8 @@ fn text(out: &mut impl Write, entry: &Entry) -> Outcome {
 
 fn summary(out: &mut impl Write, entries: &[Entry]) -> Outcome {
     let changed = entries.iter().filter(|e| !e.rows.is_empty()).count();
-    let state = entries
-        .iter()
-        .filter(|e| e.rows.is_empty() && !e.state.is_empty())
-        .count();
-    let dropped = entries
-        .iter()
-        .filter(|e| e.rows.is_empty() && e.state.is_empty())
-        .count();
-    writeln!(
-        out,
-        "\n{} inputs: {changed} changed rows or a session, {state} changed other state, {dropped} were dropped",
-        entries.len()
-    )?;
+    let state = entries.iter().filter(|e| e.rows.is_empty() && !e.state.is_empty()).count();
+    let dropped = entries.iter().filter(|e| e.rows.is_empty() && e.state.is_empty()).count();
+    writeln!(out, "\n{} inputs: {changed} changed rows or a session, {state} changed other state, {dropped} were dropped", entries.len())?;
     Ok(())
 }

@@ -46,17 +46,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let terminal = of_standard_output(args.color, fold);
     let chats: Vec<Chat<'_>> = timelines
         .iter()
-        .filter_map(|t| {
-            t.session().map(|session| Chat {
-                session,
-                rows: t.rows(),
-            })
-        })
+        .filter_map(|t| t.session().map(|session| Chat { session, rows: t.rows() }))
         .collect();
-    let mut out = Text {
-        out: BufWriter::new(Output::paged(!args.no_pager)),
-        error: None,
-    };
+    let mut out = Text { out: BufWriter::new(Output::paged(!args.no_pager)), error: None };
     let drawn = render_to(&chats, &terminal, &mut out);
     if let (Err(_), Some(error)) = (drawn, out.error.take()) {
         // Leaving a pager before its end is no failure.

@@ -87,16 +87,7 @@ fn frames_to_events_small(bencher: Bencher<'_, '_>) {
         let mut count = Count::default();
         for (n, (direction, line)) in lines.iter().enumerate() {
             let frame = tapline_wire::read(line).expect("valid");
-            translator.frame(
-                Stamp {
-                    number: n as u64,
-                    at: None,
-                },
-                *direction,
-                &frame,
-                line,
-                &mut count,
-            );
+            translator.frame(Stamp { number: n as u64, at: None }, *direction, &frame, line, &mut count);
         }
         count.0
     });
