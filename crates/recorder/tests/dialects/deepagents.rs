@@ -77,3 +77,16 @@ fn a_to_do_list_told_to_the_model_is_left_out_and_the_plan_stands() {
     );
     assert_eq!(rows.only("plan")["entries"].as_array().map(Vec::len), Some(3));
 }
+
+#[test]
+fn an_id_that_a_tool_has_is_not_made_up() {
+    let mut talk = Talk::with("deepagents");
+    talk.prompt("Go")
+        .tool("a", json!({"title": "Edit `x`", "status": "pending"}))
+        .tool("b", json!({"title": "Edit `x`", "status": "pending"}))
+        .permission(0, json!({"toolCallId": "b", "title": "Edit `x`"}))
+        .chooses(0, "once");
+    let rows = talk.ends("end_turn").rows();
+    assert_eq!(rows.tool("b")["authorization"], "asked_allowed");
+    assert_eq!(rows.tool("a")["authorization"], "not_asked");
+}

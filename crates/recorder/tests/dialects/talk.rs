@@ -252,11 +252,6 @@ impl Talk {
         self.push("out", json!({"id": id, "result": {"outcome": outcome}}))
     }
 
-    /// The client answers a request of the agent.
-    pub(crate) fn replies(&mut self, id: i64, result: Value) -> &mut Self {
-        self.push("out", json!({"id": id, "result": result}))
-    }
-
     /// The rules that dropped inputs, in order.
     pub(crate) fn drops(&self) -> Vec<&'static str> {
         let drops = Drops::default();

@@ -92,7 +92,7 @@ pub(super) struct Table {
     pub empty_is_new: bool,
     /// Beginnings of text content that is for the model alone.
     pub model_only: &'static [&'static str],
-    /// Permissions come under ids that are made up for them.
+    /// Permissions come under ids that are made up for them: one that no tool has had is none.
     pub made_up_calls: bool,
     /// What a person reads for an option, by its id.
     pub options: &'static [(&'static str, &'static str)],
@@ -423,6 +423,9 @@ impl Dialect for Tabled {
             table.read_output(raw, news);
         }
         (table.tool)(&mut self.memory, update, news, facts);
+        if table.made_up_calls && self.memory.about(news.call).is_none() {
+            self.memory.note(news.call, "");
+        }
         table.clean_content(news);
     }
 
@@ -443,7 +446,7 @@ impl Dialect for Tabled {
     }
 
     fn permission<'a>(&mut self, _: Around<'_>, permission: &Permission<'a>, news: &mut RequestNews<'a>) {
-        if self.table.made_up_calls {
+        if self.table.made_up_calls && self.memory.about(&permission.tool_call_id).is_none() {
             news.call = None;
         }
         if let Some(input) = news
@@ -546,4 +549,41 @@ pub(super) fn plan_of<'a>(todos: &'a RawValue) -> Option<Event<'a>> {
         plan: None,
         body: tapline_timeline::PlanBody::Entries(entries),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_keeps_the_newest_calls_and_the_heads_of_what_they_are_about() {
+        let mut memory = Memory::default();
+        for n in 0..=Memory::CALLS {
+            memory.note(&format!("call-{n}"), "x");
+        }
+        assert_eq!(memory.about("call-0"), None, "the oldest goes first");
+        assert_eq!(memory.about("call-1"), Some("x"));
+        memory.note("call-1", &"é".repeat(Memory::BYTES));
+        assert_eq!(memory.about("call-1").map(str::len), Some(Memory::BYTES));
+        assert_eq!(memory.about.len(), Memory::CALLS);
+    }
+
+    #[test]
+    fn book_keeping_is_taken_out_of_an_input_and_nothing_else() {
+        let input = Json::parse(r#"{"id":1,"command":["a","b"],"odd \"name\"":{"id":2}}"#).unwrap();
+        let left = without(&input, &["id"]).unwrap();
+        assert_eq!(left.as_str(), r#"{"command":["a","b"],"odd \"name\"":{"id":2}}"#);
+        assert!(without(&input, &["other"]).is_none());
+        assert!(without(&Json::string("text"), &["id"]).is_none());
+    }
+
+    #[test]
+    fn a_text_is_found_as_it_is_or_in_a_list_of_parts() {
+        let raw: &RawValue =
+            serde_json::from_str(r#"{"a":{"b":"one"},"c":[{"text":"two"},{"x":1},{"text":"three"}]}"#)
+                .unwrap();
+        assert_eq!(text_at(raw, &[&["x"], &["a", "b"]]).as_deref(), Some("one"));
+        assert_eq!(text_at(raw, &[&["c"]]).as_deref(), Some("two\nthree"));
+        assert_eq!(text_at(raw, &[&["a"]]), None);
+    }
 }
