@@ -11,4 +11,6 @@
 #![forbid(unsafe_code)]
 
 #[cfg(unix)]
+pub mod store;
+#[cfg(unix)]
 pub mod wrap;

@@ -348,6 +348,7 @@ impl Shelf {
     /// Waits a while until everything is saved, and puts the rest into the side file. Says what is saved.
     fn finish(&mut self) -> u64 {
         let until = Instant::now() + FINISH_WAIT;
+        let mut flushed = false;
         loop {
             self.look();
             if self.saved() >= self.last {
@@ -357,8 +358,8 @@ impl Shelf {
             if keeper.is_gone() || Instant::now() >= until {
                 break;
             }
-            if self.given == self.last {
-                keeper.give(Work::Flush);
+            if self.given == self.last && !flushed {
+                flushed = keeper.give(Work::Flush);
             }
             std::thread::sleep(LOOK / 10);
         }
