@@ -25,7 +25,15 @@ fn cases() -> Vec<PathBuf> {
 fn plain(row: &Row, session: &str) -> String {
     let mut row = row.clone();
     row.cursor = None;
-    serde_json::to_string(&row).unwrap().replace(session, "S")
+    let text = serde_json::to_string(&row).unwrap();
+    let (id, named) = (
+        format!("\"id\":\"{session}/"),
+        format!("\"session\":\"{session}\""),
+    );
+    // Ids of rows stand in several members, and all begin with that of the session.
+    text.replace(&id, "\"id\":\"S/")
+        .replace(&named, "\"session\":\"S\"")
+        .replace(&format!("\":\"{session}/"), "\":\"S/")
 }
 
 fn timeline(timeline: &Timeline) -> Vec<String> {
