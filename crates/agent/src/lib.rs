@@ -11,6 +11,4 @@
 #![forbid(unsafe_code)]
 
 #[cfg(unix)]
-pub mod store;
-#[cfg(unix)]
 pub mod wrap;
