@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use tapline_agent::store::{JournalArchive, JournalLedger};
+use tapline_agent::archive::{ArchiveOptions, JournalArchive, JournalLedger};
 use tapline_agent::wrap::{Archive, Ledger};
 use tapline_journal::{Home, Journal, MemoryJournal, Mode, SessionQuery, SqliteJournal, Status, Window};
 use tapline_recorder::{Memory, Recorder, Recording, TapeRecord, rebuild};
@@ -46,7 +47,13 @@ fn check(journal: Arc<dyn Journal>) {
     for (number, file) in cases().into_iter().enumerate() {
         let text = std::fs::read_to_string(&file).unwrap();
         // An agent of its own each, so that no session goes on with that of another case.
-        let archive = JournalArchive::new(Arc::clone(&journal), &file.to_string_lossy(), Mode::Imported);
+        let options = ArchiveOptions {
+            mode: Mode::Imported,
+            agent: file.to_string_lossy().into_owned(),
+            origin: Some(file.to_string_lossy().into_owned()),
+            patience: Some(Duration::from_secs(60)),
+        };
+        let archive = JournalArchive::new(Arc::clone(&journal), options);
         let connection = format!("c{number}");
         let ledger = archive.ledger(&connection).unwrap();
         let seed = format!("{connection}.");
@@ -58,7 +65,8 @@ fn check(journal: Arc<dyn Journal>) {
         ledger.flush();
         assert_eq!(ledger.trouble(), None, "{}", file.display());
         let last = ledger.saved();
-        drop(ledger);
+        let ids: Vec<String> = ledger.sessions().map(ToString::to_string).collect();
+        ledger.end().unwrap();
         let mut memory = Recording::new({
             let seed = format!("{connection}.");
             move |hint| Recorder::new(Memory::new(), hint).with_seed(&seed)
@@ -81,7 +89,7 @@ fn check(journal: Arc<dyn Journal>) {
                 .map(|(number, at, bytes)| TapeRecord::decode(*number, *at, bytes).unwrap()),
         );
         for (place, expected) in memory.store().timelines().iter().enumerate() {
-            let id = format!("{connection}-{}", place + 1);
+            let id = ids[place].clone();
             let stored = journal
                 .rows(&id.as_str().into(), Window::From(0, 100_000))
                 .unwrap();
