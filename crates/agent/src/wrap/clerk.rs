@@ -81,7 +81,6 @@ pub struct Recording {
 }
 
 pub(super) struct Clerk {
-    options: RecordOptions,
     intake: Intake,
     errors: LineReader,
     shelf: Shelf,
@@ -130,8 +129,8 @@ impl Clerk {
             intake: Intake::new(&seed, options.hint.as_deref()).with_rules(rules),
             errors: LineReader::with_limit(ERROR_LINE_BYTES),
             shelf: Shelf {
-                folder: options.spill.clone(),
-                connection: options.connection.clone(),
+                folder: options.spill,
+                connection: options.connection,
                 keeper,
                 held: VecDeque::new(),
                 bytes: 0,
@@ -142,7 +141,6 @@ impl Clerk {
                 last: 0,
                 trouble,
             },
-            options,
             missing_bytes: 0,
         }
     }
