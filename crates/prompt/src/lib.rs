@@ -33,6 +33,8 @@
 //! * [`check`]: what types cannot say, such as a call without a result.
 //! * [`media_type`] and [`base64`](mod@base64): files, as the SDK's helpers see them.
 //! * [`providers`]: from a prompt to a request.
+//! * [`ui`]: messages of chat clients and the stream they read.
+//! * [`model_messages`]: messages as programs keep them, and how they become a prompt.
 //! * [`error`]: the errors of the SDK by name.
 //!
 //! # Invariants
@@ -55,7 +57,9 @@ pub mod error;
 pub mod fault;
 pub mod json;
 pub mod media_type;
+pub mod model_messages;
 pub mod path;
 pub mod providers;
 pub mod typed;
 pub mod types;
+pub mod ui;
