@@ -16,10 +16,12 @@
 //!
 //! Like the whole crate this does no I/O: values in, values out.
 
+mod convert;
 mod issue;
 pub(crate) mod message_shape;
 pub(crate) mod shape;
 mod validate;
 
+pub use convert::{ToModelMessages, ToolRun, Tools, to_model_messages};
 pub use issue::{Context, Issue, IssueKind, Mismatch};
 pub use validate::{Check, InvalidMessages, ToolChecks, Validation, validate};
