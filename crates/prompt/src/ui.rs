@@ -16,12 +16,21 @@
 //!
 //! Like the whole crate this does no I/O: values in, values out.
 
+mod build;
+mod chunk;
 mod convert;
 mod issue;
 pub(crate) mod message_shape;
+mod partial_json;
 pub(crate) mod shape;
+pub mod sse;
+mod stream;
 mod validate;
 
+pub use build::{Event, MessageBuilder};
+pub use chunk::Chunk;
 pub use convert::{ToModelMessages, ToolRun, Tools, to_model_messages};
 pub use issue::{Context, Issue, IssueKind, Mismatch};
+pub use partial_json::parse_partial_json;
+pub use stream::{ChunkStream, ChunkStreamOptions, MASKED_ERROR, StreamTool};
 pub use validate::{Check, InvalidMessages, ToolChecks, Validation, validate};
