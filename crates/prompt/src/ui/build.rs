@@ -34,10 +34,17 @@ pub struct MessageBuilder {
     /// What else an earlier message has that is being continued.
     rest: Object,
     parts: Vec<Object>,
-    texts: HashMap<Text, usize>,
-    thoughts: HashMap<Text, usize>,
+    texts: HashMap<Text, Block>,
+    thoughts: HashMap<Text, Block>,
     inputs: HashMap<Text, Input>,
     finish_reason: Option<Text>,
+}
+
+/// A text or thought that is still growing. Its text is put into its part when somebody looks.
+#[derive(Debug, Clone)]
+struct Block {
+    index: usize,
+    text: String,
 }
 
 /// The input of a call while it is being written.
@@ -118,11 +125,15 @@ impl MessageBuilder {
 
     /// The message as far as it goes.
     pub fn message(&self) -> Json {
+        let mut parts = self.parts.clone();
+        for block in self.texts.values().chain(self.thoughts.values()) {
+            block.write(&mut parts);
+        }
         let mut message = object! {
             "id": &self.id,
             "metadata"?: self.metadata.clone(),
             "role": "assistant",
-            "parts": self.parts.iter().map(Json::from).collect::<Vec<_>>(),
+            "parts": parts,
         };
         message.extend_from(&self.rest);
         message.into()
@@ -139,7 +150,7 @@ impl MessageBuilder {
         let id = chunk.shared_text("id");
         match chunk.kind() {
             "text-start" => {
-                self.texts.insert(id, self.parts.len());
+                self.texts.insert(id, Block::at(self.parts.len()));
                 self.parts.push(object! {
                     "type": "text",
                     "text": "",
@@ -148,7 +159,7 @@ impl MessageBuilder {
                 });
             }
             "reasoning-start" => {
-                self.thoughts.insert(id.clone(), self.parts.len());
+                self.thoughts.insert(id.clone(), Block::at(self.parts.len()));
                 self.parts.push(object! {
                     "type": "reasoning",
                     "id": id,
@@ -179,8 +190,9 @@ impl MessageBuilder {
             }),
             "start-step" => self.parts.push(object! { "type": "step-start" }),
             "reset-step" => {
-                self.texts.clear();
-                self.thoughts.clear();
+                for (_, block) in self.texts.drain().chain(self.thoughts.drain()) {
+                    block.write(&mut self.parts);
+                }
                 self.inputs.clear();
                 self.parts.truncate(self.step_start());
             }
@@ -221,15 +233,21 @@ impl MessageBuilder {
         let blocks = if what == "text" { &mut self.texts } else { &mut self.thoughts };
         let kind = chunk.kind();
         let id = chunk.text("id");
-        let part = blocks.get(id).and_then(|index| self.parts.get_mut(*index));
-        let part = part.ok_or_else(|| missing_start(kind, what, &format!("{what} part"), id))?;
+        let missing = || missing_start(kind, what, &format!("{what} part"), id);
+        let block = blocks.get_mut(id).ok_or_else(missing)?;
+        let index = block.index;
         if kind.ends_with("-delta") {
-            let text = format!("{}{}", text_of(part, "text"), chunk.text("delta"));
-            part.insert("text", text);
+            block.text.push_str(chunk.text("delta"));
         } else {
+            block.write(&mut self.parts);
+            blocks.remove(id);
+        }
+        let Some(part) = self.parts.get_mut(index) else {
+            return Ok(());
+        };
+        if kind.ends_with("-end") {
             part.insert("state", "done");
             part.insert_some("citations", chunk.some("citations").cloned());
-            blocks.remove(id);
         }
         part.insert_some("providerMetadata", chunk.some("providerMetadata").cloned());
         Ok(())
@@ -416,6 +434,19 @@ impl MessageBuilder {
             part.insert("type", format!("tool-{tool_name}"));
         }
         update.apply(part);
+    }
+}
+
+impl Block {
+    fn at(index: usize) -> Self {
+        let text = String::new();
+        Block { index, text }
+    }
+
+    fn write(&self, parts: &mut [Object]) {
+        if let Some(part) = parts.get_mut(self.index) {
+            part.insert("text", self.text.as_str());
+        }
     }
 }
 
