@@ -35,6 +35,7 @@
 //! * [`providers`]: from a prompt to a request.
 //! * [`ui`]: messages of chat clients and the stream they read.
 //! * [`model_messages`]: messages as programs keep them, and how they become a prompt.
+//! * [`from`]: prompts from requests in the forms of other APIs.
 //! * [`error`]: the errors of the SDK by name.
 //!
 //! # Invariants
@@ -55,6 +56,7 @@ pub mod base64;
 pub mod check;
 pub mod error;
 pub mod fault;
+pub mod from;
 pub mod json;
 pub mod media_type;
 pub mod model_messages;
