@@ -107,9 +107,7 @@ pub enum SdkError {
     #[error("{0}")]
     InvalidDataContent(String),
     /// A model message of an unknown role.
-    #[error(
-        "Invalid message role: '{0}'. Must be one of: \"system\", \"user\", \"assistant\", \"tool\"."
-    )]
+    #[error("Invalid message role: '{0}'. Must be one of: \"system\", \"user\", \"assistant\", \"tool\".")]
     InvalidMessageRole(String),
     /// A UI message that cannot become a model message.
     #[error("{0}")]

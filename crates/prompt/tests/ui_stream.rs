@@ -10,7 +10,11 @@ use tapline_prompt::ui::{Chunk, ChunkStream, ChunkStreamOptions, Event, MessageB
 
 fn cases(file: &str) -> Vec<Json> {
     let vector = common::vector(format!("ui-stream/{file}.json"));
-    let cases = vector.get("cases").and_then(Json::as_array).expect("cases").to_vec();
+    let cases = vector
+        .get("cases")
+        .and_then(Json::as_array)
+        .expect("cases")
+        .to_vec();
     assert!(!cases.is_empty());
     cases
 }
@@ -32,7 +36,11 @@ fn chunks_are_accepted_and_refused_as_by_the_sdk() {
     for case in cases("chunk-validation") {
         let chunk = case.get("chunk").expect("a chunk");
         let result = Chunk::from_json(chunk);
-        assert_eq!(Some(result.is_ok()), case.get("valid").and_then(Json::as_bool), "{chunk}");
+        assert_eq!(
+            Some(result.is_ok()),
+            case.get("valid").and_then(Json::as_bool),
+            "{chunk}"
+        );
         if let Ok(checked) = result {
             assert_eq!(common::difference(chunk, &checked.to_json()), None);
         }
@@ -50,7 +58,11 @@ fn chunks_are_framed_and_read_as_server_sent_events() {
 
     for size in [1, 2, 3, 7, body.len()] {
         let mut decoder = sse::Decoder::default();
-        let read: Result<Vec<Chunk>, _> = body.as_bytes().chunks(size).flat_map(|bytes| decoder.push(bytes)).collect();
+        let read: Result<Vec<Chunk>, _> = body
+            .as_bytes()
+            .chunks(size)
+            .flat_map(|bytes| decoder.push(bytes))
+            .collect();
         assert_eq!(read.as_ref(), Ok(&chunks), "in pieces of {size}");
     }
 }
@@ -60,10 +72,16 @@ fn events_are_read_whatever_their_line_ends_and_comments() {
     let mut decoder = sse::Decoder::default();
     let stream = "\u{feff}: open\r\rid: 1\r\nevent: x\r\ndata: {\"type\":\r\ndata:\"finish\"}\r\n\r\ndata\n\ndata: {}\n\n";
     let read = decoder.push(stream.as_bytes());
-    let kinds: Vec<_> = read.iter().map(|chunk| chunk.as_ref().map_or("error", Chunk::kind)).collect();
+    let kinds: Vec<_> = read
+        .iter()
+        .map(|chunk| chunk.as_ref().map_or("error", Chunk::kind))
+        .collect();
     assert_eq!(kinds, ["finish", "error", "error"]);
     assert_eq!(read[1].as_ref().expect_err("empty").name(), "AI_JSONParseError");
-    assert_eq!(read[2].as_ref().expect_err("no type").name(), "AI_TypeValidationError");
+    assert_eq!(
+        read[2].as_ref().expect_err("no type").name(),
+        "AI_TypeValidationError"
+    );
 }
 
 /// Builds a message and gives what the client is told: the errors, and the message unless one ended it.
@@ -106,9 +124,14 @@ fn chunks_become_the_message_of_the_sdk() {
         let want = case.get("message").expect("a message");
         let difference = common::difference(want, &message.unwrap_or_default()).or_else(|| {
             let no_errors = Json::Array(Vec::new());
-            common::difference(case.get("reportedErrors").unwrap_or(&no_errors), &Json::Array(errors))
+            common::difference(
+                case.get("reportedErrors").unwrap_or(&no_errors),
+                &Json::Array(errors),
+            )
         });
-        differences.extend(difference.map(|difference| format!("{}: {difference}", case.get("name").expect("a name"))));
+        differences.extend(
+            difference.map(|difference| format!("{}: {difference}", case.get("name").expect("a name"))),
+        );
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
@@ -134,7 +157,9 @@ fn a_model_stream_becomes_the_chunks_of_the_sdk() {
         let mut chunks: Vec<Chunk> = parts.iter().flat_map(|part| stream.push(part)).collect();
         chunks.extend(stream.finish());
         let difference = common::difference(case.get("chunks").expect("chunks"), &json_of(&chunks));
-        differences.extend(difference.map(|difference| format!("{}: {difference}", case.get("name").expect("a name"))));
+        differences.extend(
+            difference.map(|difference| format!("{}: {difference}", case.get("name").expect("a name"))),
+        );
         for chunk in &chunks {
             Chunk::from_json(&chunk.to_json()).expect("what is sent is valid");
         }
@@ -165,9 +190,15 @@ fn a_second_step_counts_its_blocks_on() {
         r#"{"type":"text-delta","id":"0","delta":"x"}"#,
         r#"{"type":"text-end","id":"0"}"#,
     ];
-    assert_eq!(chunks_for(&mut stream, &text)[1], r#"{"type":"text-delta","id":"0","delta":"x"}"#);
+    assert_eq!(
+        chunks_for(&mut stream, &text)[1],
+        r#"{"type":"text-delta","id":"0","delta":"x"}"#
+    );
     assert_eq!(stream.finish_step().len(), 1);
-    assert_eq!(chunks_for(&mut stream, &text)[1], r#"{"type":"text-delta","id":"0-2","delta":"x"}"#);
+    assert_eq!(
+        chunks_for(&mut stream, &text)[1],
+        r#"{"type":"text-delta","id":"0-2","delta":"x"}"#
+    );
 }
 
 #[test]
@@ -218,8 +249,14 @@ fn calls_of_known_tools_are_checked_and_answered() {
         ]
     );
     let outcome = stream.push_outcome(&"1".into(), &ToolOutcome::Returned(None));
-    assert_eq!(outcome[0].to_string(), r#"{"type":"tool-output-available","toolCallId":"1","output":null}"#);
-    assert_eq!(stream.push_outcome(&"2".into(), &ToolOutcome::Failed("again".into())), []);
+    assert_eq!(
+        outcome[0].to_string(),
+        r#"{"type":"tool-output-available","toolCallId":"1","output":null}"#
+    );
+    assert_eq!(
+        stream.push_outcome(&"2".into(), &ToolOutcome::Failed("again".into())),
+        []
+    );
 }
 
 #[test]
@@ -229,7 +266,8 @@ fn what_is_streamed_can_be_continued_from_a_stored_message() {
             {"type":"tool-bash","toolCallId":"c","state":"input-streaming","rawInput":"{\"a\""}]}"#,
     );
     let mut builder = MessageBuilder::continuing(&stored, "other");
-    let delta = Chunk::parse(r#"{"type":"tool-input-delta","toolCallId":"c","inputTextDelta":":1"}"#).expect("a chunk");
+    let delta = Chunk::parse(r#"{"type":"tool-input-delta","toolCallId":"c","inputTextDelta":":1"}"#)
+        .expect("a chunk");
     builder.push(&delta).expect("fits");
     let message = builder.message();
     assert_eq!(message.get("id"), Some(&Json::from("m1")));

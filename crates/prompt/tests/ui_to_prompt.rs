@@ -258,7 +258,10 @@ fn approvals_are_signed_as_the_sdk_signs_them() {
         let secret = text("secret").as_bytes();
         assert_eq!(signed.sign(secret), text("signature"), "{case}");
         assert_eq!(signed.verify(secret, text("signature")), Ok(true));
-        let other = Signed { tool_name: "other", ..signed };
+        let other = Signed {
+            tool_name: "other",
+            ..signed
+        };
         assert_eq!(other.verify(secret, text("signature")), Ok(false));
     }
 }
@@ -274,7 +277,9 @@ fn history(signature: &str) -> Vec<Json> {
                 {{"type":"tool-call","toolCallId":"c1","toolName":"bash","input":{{"cmd":"ls"}}}},
                 {{"type":"tool-approval-request","approvalId":"a1","toolCallId":"c1"{signature}}}]}}"#
         )),
-        parse(r#"{"role":"tool","content":[{"type":"tool-approval-response","approvalId":"a1","approved":true}]}"#),
+        parse(
+            r#"{"role":"tool","content":[{"type":"tool-approval-response","approvalId":"a1","approved":true}]}"#,
+        ),
     ]
 }
 
@@ -293,7 +298,10 @@ fn an_approval_that_the_server_did_not_sign_is_refused() {
         approvals.decide(Some(b"secret"), |_| Verdict::Run)
     };
     assert_eq!(decide(&member(b"secret")).map(|decided| decided.run.len()), Ok(1));
-    for (signature, reason) in [(String::new(), "missing signature"), (member(b"x"), "invalid signature")] {
+    for (signature, reason) in [
+        (String::new(), "missing signature"),
+        (member(b"x"), "invalid signature"),
+    ] {
         let error = decide(&signature).expect_err("refused");
         assert_eq!(error.name(), "AI_InvalidToolApprovalSignatureError");
         assert_eq!(
@@ -328,16 +336,24 @@ fn options_of_merged_tool_messages_move_to_the_last_part_of_the_earlier_one() {
         )
     };
     let messages = [
-        parse(&result("1", r#","providerOptions":{"a":{"both":"message","more":2}}"#)),
+        parse(&result(
+            "1",
+            r#","providerOptions":{"a":{"both":"message","more":2}}"#,
+        )),
         parse(&result("2", r#","providerOptions":{"b":{}}"#)),
         parse(r#"{"role":"tool","content":[]}"#),
     ];
     let converted = to_prompt(&parse("{}"), &messages).expect("a prompt");
-    let [message] = converted.prompt.messages() else { panic!("merged") };
+    let [message] = converted.prompt.messages() else {
+        panic!("merged")
+    };
     let content = message.to_json();
     let parts = content.get("content").and_then(Json::as_array).expect("parts");
     let options = |value: &Json| value.get("providerOptions").map(Json::to_js);
-    assert_eq!(options(&parts[0]).as_deref(), Some(r#"{"a":{"both":"part","more":2,"own":1}}"#));
+    assert_eq!(
+        options(&parts[0]).as_deref(),
+        Some(r#"{"a":{"both":"part","more":2,"own":1}}"#)
+    );
     assert_eq!(
         options(&parts[1]).as_deref(),
         Some(r#"{"b":{},"a":{"own":1,"both":"part"}}"#)
@@ -348,11 +364,25 @@ fn options_of_merged_tool_messages_move_to_the_last_part_of_the_earlier_one() {
 #[test]
 fn a_message_that_cannot_be_worked_with_is_named() {
     for (message, error) in [
-        (r#"{"role":"user"}"#, "messages[0].content: found nothing where text or an array of parts must stand"),
-        (r#"{"role":"tool","content":"x"}"#, "messages[0].content: found a string where an array of parts must stand"),
-        (r#"{"role":"robot","content":"x"}"#, "Invalid message role: 'robot'. Must be one of: \"system\", \"user\", \"assistant\", \"tool\"."),
+        (
+            r#"{"role":"user"}"#,
+            "messages[0].content: found nothing where text or an array of parts must stand",
+        ),
+        (
+            r#"{"role":"tool","content":"x"}"#,
+            "messages[0].content: found a string where an array of parts must stand",
+        ),
+        (
+            r#"{"role":"robot","content":"x"}"#,
+            "Invalid message role: 'robot'. Must be one of: \"system\", \"user\", \"assistant\", \"tool\".",
+        ),
     ] {
-        assert_eq!(to_prompt(&parse("{}"), &[parse(message)]).expect_err(message).to_string(), error);
+        assert_eq!(
+            to_prompt(&parse("{}"), &[parse(message)])
+                .expect_err(message)
+                .to_string(),
+            error
+        );
     }
 }
 

@@ -42,7 +42,9 @@ fn ui_messages_are_accepted_and_refused_as_by_the_sdk() {
             }
             (want, got) => Some(format!("want {want:?}, got {got:?}")),
         };
-        differences.extend(difference.map(|difference| format!("{}: {difference}", case.get("name").expect("a name"))));
+        differences.extend(
+            difference.map(|difference| format!("{}: {difference}", case.get("name").expect("a name"))),
+        );
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
@@ -74,7 +76,11 @@ fn the_first_bad_message_ends_the_check_and_all_its_issues_are_told() {
         r#"[{"id":1,"role":"x","parts":[]},{"id":"2","role":"user","parts":[]},{"id":3,"role":"user"}]"#,
     );
     let error = ui::validate(Some(&messages), &Validation::default()).expect_err("bad");
-    let paths: Vec<_> = error.issues().iter().map(|issue| issue.path.to_string()).collect();
+    let paths: Vec<_> = error
+        .issues()
+        .iter()
+        .map(|issue| issue.path.to_string())
+        .collect();
     assert_eq!(paths, ["[0].id", "[0].role"]);
 }
 
@@ -95,7 +101,10 @@ fn checks_of_the_caller_are_run_and_name_their_place() {
             output: None,
         }])
     };
-    for (tool, cause) in [("bash", "no numbers"), ("ls", "No tool schema found for tool part bash")] {
+    for (tool, cause) in [
+        ("bash", "no numbers"),
+        ("ls", "No tool schema found for tool part bash"),
+    ] {
         let validation = Validation {
             tools: tools(tool),
             ..Validation::default()

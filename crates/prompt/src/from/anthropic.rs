@@ -10,13 +10,16 @@ use super::request::{Fields, Reader, camel_case_members, camel_cased, options_of
 use crate::fault::Faults;
 use crate::json::{Json, Object, Text, object};
 use crate::typed::Map;
-use crate::types::call::{AutoChoice, FunctionTool, JsonFormat, NamedChoice, NoChoice, ProviderTool, RequiredChoice};
+use crate::types::call::{
+    AutoChoice, FunctionTool, JsonFormat, NamedChoice, NoChoice, ProviderTool, RequiredChoice,
+};
 use crate::types::file::{DataFile, ReferenceFile, TextFile};
 use crate::types::output::{
     ContentOutput, ErrorJsonOutput, ErrorTextOutput, FileItem, JsonOutput, TextItem, TextOutput,
 };
 use crate::types::prompt::{
-    AssistantMessage, FilePart, ReasoningPart, SystemMessage, TextPart, ToolCallPart, ToolResultPart, UserMessage,
+    AssistantMessage, FilePart, ReasoningPart, SystemMessage, TextPart, ToolCallPart, ToolResultPart,
+    UserMessage,
 };
 use crate::types::{CallOptions, ContentItem, FileData, Tool, ToolChoice, ToolOutput, UserPart};
 
@@ -103,7 +106,8 @@ impl Messages {
                 }
             }
             Some("assistant") => {
-                self.conversation.begin_assistant(AssistantMessage::new(Vec::new()));
+                self.conversation
+                    .begin_assistant(AssistantMessage::new(Vec::new()));
                 self.blocks(reader, content, Self::assistant_block);
             }
             Some("system") => {
@@ -173,7 +177,9 @@ impl Messages {
                 part.into()
             }
             Some(kind) => {
-                reader.lost(format!("a block of the type {kind:?} has no place in a user message"));
+                reader.lost(format!(
+                    "a block of the type {kind:?} has no place in a user message"
+                ));
                 return Some(());
             }
             None => {
@@ -204,7 +210,11 @@ impl Messages {
         let kind = fields.take("type");
         match kind.and_then(Json::as_str) {
             Some("text") => {
-                if fields.peek("citations").and_then(Json::as_array).is_some_and(<[Json]>::is_empty) {
+                if fields
+                    .peek("citations")
+                    .and_then(Json::as_array)
+                    .is_some_and(<[Json]>::is_empty)
+                {
                     fields.take("citations");
                 }
                 let mut part = TextPart::new(reader.text(&mut fields, "text")?);
@@ -230,7 +240,10 @@ impl Messages {
                 let mut call = ToolCallPart::new(id?, name?);
                 call.input = fields.take("input").cloned();
                 call.provider_executed = (kind != "tool_use").then_some(true);
-                own.insert_some("caller", fields.take("caller").map(|caller| camel_cased(caller, &[])));
+                own.insert_some(
+                    "caller",
+                    fields.take("caller").map(|caller| camel_cased(caller, &[])),
+                );
                 if kind == "mcp_tool_use" {
                     own.insert("type", "mcp-tool-use");
                     own.insert_some("serverName", fields.take("server_name"));
@@ -242,7 +255,9 @@ impl Messages {
                 self.provider_result(reader, &mut fields, kind, own)?;
             }
             Some(kind) => {
-                reader.lost(format!("a block of the type {kind:?} has no place in an assistant message"));
+                reader.lost(format!(
+                    "a block of the type {kind:?} has no place in an assistant message"
+                ));
                 return Some(());
             }
             None => {
@@ -360,7 +375,11 @@ fn result_output(reader: &mut Reader, content: Option<&Json>, failed: bool) -> O
     let blocks = match content {
         None => {
             let text = Text::default();
-            return Some(if failed { ErrorTextOutput::new(text).into() } else { TextOutput::new(text).into() });
+            return Some(if failed {
+                ErrorTextOutput::new(text).into()
+            } else {
+                TextOutput::new(text).into()
+            });
         }
         Some(Json::String(text)) if failed => return Some(ErrorTextOutput::new(text).into()),
         Some(Json::String(text)) => return Some(TextOutput::new(text).into()),
@@ -440,7 +459,9 @@ fn call_options(reader: &mut Reader, fields: &mut Fields<'_>) -> CallOptions {
     }
     if let Some(config) = fields.take("output_config") {
         reader.within("output_config", |reader| {
-            let Some(mut fields) = reader.fields(config, "an object") else { return };
+            let Some(mut fields) = reader.fields(config, "an object") else {
+                return;
+            };
             own.insert_some("effort", fields.take("effort"));
             if let Some(format) = fields.take("format") {
                 options.response_format = reader.within("format", |reader| output_format(reader, format));

@@ -9,6 +9,9 @@ use crate::typed::quoted;
 use crate::types::prompt::{AssistantMessage, ToolMessage, ToolResultPart};
 use crate::types::{AssistantPart, Message, Prompt, ToolOutput, ToolPart};
 
+/// The name of a tool that the request does not name.
+const UNNAMED_TOOL: &str = "unknown_tool";
+
 /// Messages in the order in which they were said.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
@@ -73,6 +76,23 @@ impl Conversation {
             });
             return None;
         };
+        Some(ToolResultPart::new(id, name, output.into()))
+    }
+
+    /// As [`Conversation::result`], for an API that may know of the call without being told. The tool
+    /// then stays unnamed, which is reported.
+    pub(super) fn result_of_any(
+        &self,
+        reader: &mut Reader,
+        key: &'static str,
+        id: Option<Text>,
+        output: impl Into<ToolOutput>,
+    ) -> Option<ToolResultPart> {
+        let id = id?;
+        let name = self.tools.get(&id).cloned().unwrap_or_else(|| {
+            reader.lost_at(key, "which tool it was: the call is not in the request");
+            Text::from(UNNAMED_TOOL)
+        });
         Some(ToolResultPart::new(id, name, output.into()))
     }
 

@@ -7,16 +7,15 @@ use crate::fault::{FaultKind, Faults};
 use crate::json::{Json, Object, Text, object};
 use crate::media_type;
 use crate::types::call::{
-    AutoChoice, FunctionTool, JsonFormat, NamedChoice, NoChoice, ProviderTool, Reasoning, RequiredChoice, TextFormat,
+    AutoChoice, FunctionTool, JsonFormat, NamedChoice, NoChoice, ProviderTool, Reasoning, RequiredChoice,
+    TextFormat,
 };
 use crate::types::file::{DataFile, ReferenceFile};
-use crate::types::output::{ContentOutput, TextItem, TextOutput};
+use crate::types::output::TextOutput;
 use crate::types::prompt::{
     AssistantMessage, FilePart, ReasoningPart, SystemMessage, TextPart, ToolCallPart, UserMessage,
 };
-use crate::types::{
-    CallOptions, ContentItem, FileData, Inline, ResponseFormat, Tool, ToolChoice, ToolOutput, UserPart,
-};
+use crate::types::{CallOptions, FileData, Inline, ResponseFormat, Tool, ToolChoice, ToolOutput, UserPart};
 
 const OPENAI: &str = "openai";
 
@@ -60,12 +59,17 @@ impl Chat {
         let mut fields = reader.fields(message, "a message")?;
         let role = fields.take("role");
         let mut own = Object::new();
-        own.insert_some("name", fields.peek("name").filter(|_| role.and_then(Json::as_str) != Some("function")));
+        own.insert_some(
+            "name",
+            fields
+                .peek("name")
+                .filter(|_| role.and_then(Json::as_str) != Some("function")),
+        );
         match role.and_then(Json::as_str) {
             Some("system" | "developer") => {
                 fields.take("name");
                 let content = fields.take("content");
-                let text = reader.within("content", |reader| system_text(reader, content, &mut own))?;
+                let text = reader.within("content", |reader| joined_text(reader, content, &mut own))?;
                 let mut system = SystemMessage::new(text);
                 system.provider_options = options_of(OPENAI, own);
                 self.conversation.push(system);
@@ -132,7 +136,10 @@ impl Chat {
             }
         }
         if let Some(refusal) = reader.optional_text(fields, "refusal") {
-            reader.lost_at("refusal", "that the text is a refusal; it is carried as plain text");
+            reader.lost_at(
+                "refusal",
+                "that the text is a refusal; it is carried as plain text",
+            );
             self.conversation.assistant(TextPart::new(refusal));
         }
         let calls = reader.each(fields, "tool_calls", tool_call);
@@ -158,8 +165,8 @@ impl Chat {
     }
 }
 
-/// The text of a system message. Several parts are read by the model as one text.
-fn system_text(reader: &mut Reader, content: Option<&Json>, own: &mut Object) -> Option<Text> {
+/// Text that may come in parts, which the model reads as one.
+fn joined_text(reader: &mut Reader, content: Option<&Json>, own: &mut Object) -> Option<Text> {
     match content {
         Some(Json::String(text)) => Some(text.clone()),
         Some(parts @ Json::Array(_)) => {
@@ -206,14 +213,16 @@ fn user_part(reader: &mut Reader, part: &Json) -> Option<UserPart> {
                     let url = match image {
                         Some(Json::String(url)) => url.clone(),
                         other => {
-                            let mut fields = reader.fields(other.unwrap_or(&Json::Null), "an object with a url")?;
+                            let mut fields =
+                                reader.fields(other.unwrap_or(&Json::Null), "an object with a url")?;
                             own.insert_some("imageDetail", fields.take("detail"));
                             let url = reader.text(&mut fields, "url");
                             reader.rest(fields);
                             url?
                         }
                     };
-                    let (data, media_type) = reader.within("url", |reader| reader.file_at(&url, "image/*"))?;
+                    let (data, media_type) =
+                        reader.within("url", |reader| reader.file_at(&url, "image/*"))?;
                     Some(FilePart::new(media_type, data))
                 })?
                 .into()
@@ -222,7 +231,8 @@ fn user_part(reader: &mut Reader, part: &Json) -> Option<UserPart> {
             let audio = fields.take("input_audio");
             reader
                 .within("input_audio", |reader| {
-                    let mut fields = reader.fields(audio.unwrap_or(&Json::Null), "an object with data and format")?;
+                    let mut fields =
+                        reader.fields(audio.unwrap_or(&Json::Null), "an object with data and format")?;
                     let data = reader.text(&mut fields, "data");
                     let format = reader.text(&mut fields, "format");
                     reader.rest(fields);
@@ -270,7 +280,9 @@ pub(super) fn file_part(reader: &mut Reader, fields: &mut Fields<'_>) -> Option<
     }
     let text = reader.text(fields, "file_data")?;
     let (data, media_type) = if text.starts_with("data:") {
-        reader.within("file_data", |reader| reader.file_at(&text, "application/octet-stream"))?
+        reader.within("file_data", |reader| {
+            reader.file_at(&text, "application/octet-stream")
+        })?
     } else {
         // Bare base64 does not say what it is.
         let inline = Inline::from(text);
@@ -316,7 +328,10 @@ fn tool_call(reader: &mut Reader, call: &Json) -> Option<ToolCallPart> {
     };
     let called = fields.take(kind);
     let (name, text) = reader.within(kind, |reader| {
-        let mut fields = reader.fields(called.unwrap_or(&Json::Null), "an object with the name of the tool")?;
+        let mut fields = reader.fields(
+            called.unwrap_or(&Json::Null),
+            "an object with the name of the tool",
+        )?;
         let name = reader.text(&mut fields, "name");
         let text = reader.text(&mut fields, text_key);
         reader.rest(fields);
@@ -325,7 +340,11 @@ fn tool_call(reader: &mut Reader, call: &Json) -> Option<ToolCallPart> {
     reader.rest(fields);
     let mut part = ToolCallPart::new(id?, name);
     // A custom tool takes free text, which must not be read as JSON.
-    part.input = Some(if kind == "custom" { text.into() } else { arguments(&text) });
+    part.input = Some(if kind == "custom" {
+        text.into()
+    } else {
+        arguments(&text)
+    });
     Some(part)
 }
 
@@ -333,14 +352,11 @@ fn tool_output(reader: &mut Reader, content: Option<&Json>) -> Option<ToolOutput
     match content {
         Some(Json::String(text)) => Some(TextOutput::new(text).into()),
         Some(parts @ Json::Array(_)) => {
-            let parts = reader.items(parts, text_only)?;
-            let item = |(text, mark): (Text, Option<Json>)| {
-                let mut item = TextItem::new(text);
-                let own = object! { "promptCacheBreakpoint"?: mark };
-                item.provider_options = options_of(OPENAI, own);
-                ContentItem::from(item)
-            };
-            Some(ContentOutput::new(parts.into_iter().map(item).collect::<Vec<_>>()).into())
+            // The model reads the parts as one text.
+            let mut own = Object::new();
+            let mut output = TextOutput::new(joined_text(reader, Some(parts), &mut own)?);
+            output.provider_options = options_of(OPENAI, own);
+            Some(output.into())
         }
         other => {
             reader.wrong(other, "a string or an array of text parts");
@@ -369,7 +385,9 @@ fn call_options(reader: &mut Reader, fields: &mut Fields<'_>) -> CallOptions {
     let mut own = Object::new();
     let mut options = CallOptions::new();
     let max_tokens = reader.optional_number(fields, "max_tokens");
-    options.max_output_tokens = reader.optional_number(fields, "max_completion_tokens").or(max_tokens);
+    options.max_output_tokens = reader
+        .optional_number(fields, "max_completion_tokens")
+        .or(max_tokens);
     options.temperature = reader.optional_number(fields, "temperature");
     options.top_p = reader.optional_number(fields, "top_p");
     options.top_k = reader.optional_number(fields, "top_k");
@@ -379,11 +397,17 @@ fn call_options(reader: &mut Reader, fields: &mut Fields<'_>) -> CallOptions {
     options.stop_sequences = reader.texts(fields, "stop");
     options.reasoning = reasoning_effort(reader, fields, "reasoning_effort", &mut own);
     if let Some(format) = fields.take("response_format") {
-        options.response_format = reader.within("response_format", |reader| response_format(reader, format, &mut own));
+        options.response_format = reader.within("response_format", |reader| {
+            response_format(reader, format, &mut own)
+        });
     }
     let mut tools = reader.each(fields, "tools", tool);
-    if let Some(functions) = reader.each(fields, "functions", |reader, function| function_tool(reader, function, None)) {
-        tools.get_or_insert_default().extend(functions.into_iter().map(Tool::from));
+    if let Some(functions) = reader.each(fields, "functions", |reader, function| {
+        function_tool(reader, function, None)
+    }) {
+        tools
+            .get_or_insert_default()
+            .extend(functions.into_iter().map(Tool::from));
     }
     options.tools = tools;
     for key in ["tool_choice", "function_call"] {
@@ -402,7 +426,11 @@ fn call_options(reader: &mut Reader, fields: &mut Fields<'_>) -> CallOptions {
         own.insert_some(*name, fields.take(key));
     }
     for (key, plain) in [("n", 1.0), ("best_of", 1.0)] {
-        if fields.peek(key).and_then(Json::as_number).is_some_and(|number| number.as_f64() == plain) {
+        if fields
+            .peek(key)
+            .and_then(Json::as_number)
+            .is_some_and(|number| number.as_f64() == plain)
+        {
             fields.take(key);
         }
     }
@@ -419,7 +447,9 @@ pub(super) fn reasoning_effort(
 ) -> Option<Reasoning> {
     use crate::typed::Typed;
     let effort = reader.optional_text(fields, key)?;
-    let known = Reasoning::from_json(Json::from(&effort)).ok().filter(|effort| effort.is_custom());
+    let known = Reasoning::from_json(Json::from(&effort))
+        .ok()
+        .filter(|effort| effort.is_custom());
     if known.is_none() {
         own.insert("reasoningEffort", effort);
     }
@@ -487,7 +517,9 @@ fn tool(reader: &mut Reader, tool: &Json) -> Option<Tool> {
         }
         Some("custom") => {
             let custom = fields.take("custom");
-            reader.within("custom", |reader| custom_tool(reader, custom.unwrap_or(&Json::Null)))?
+            reader.within("custom", |reader| {
+                custom_tool(reader, custom.unwrap_or(&Json::Null))
+            })?
         }
         _ => {
             reader.unknown_tag("type", kind, "function, custom");
@@ -499,7 +531,11 @@ fn tool(reader: &mut Reader, tool: &Json) -> Option<Tool> {
 }
 
 /// A function with its parameters. A `tag` is a member that its object carries besides.
-pub(super) fn function_tool(reader: &mut Reader, tool: &Json, tag: Option<&'static str>) -> Option<FunctionTool> {
+pub(super) fn function_tool(
+    reader: &mut Reader,
+    tool: &Json,
+    tag: Option<&'static str>,
+) -> Option<FunctionTool> {
     let mut fields = reader.fields(tool, "a function")?;
     if let Some(tag) = tag {
         fields.take(tag);
@@ -562,7 +598,12 @@ pub(super) fn word_choice(reader: &mut Reader, word: &str) -> Option<ToolChoice>
         "required" => RequiredChoice::new().into(),
         other => {
             let found = format!("{other:?}");
-            reader.fault(FaultKind::BadValue, found, "auto, none, required", "use one of them");
+            reader.fault(
+                FaultKind::BadValue,
+                found,
+                "auto, none, required",
+                "use one of them",
+            );
             return None;
         }
     })

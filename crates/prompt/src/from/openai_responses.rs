@@ -10,14 +10,18 @@ use super::openai_chat::{custom_tool, file_part, function_tool, json_schema, rea
 use super::request::{Fields, Reader, arguments, camel_case_members, camel_cased, options_of};
 use crate::fault::Faults;
 use crate::json::{Json, Object, Text, object};
+use crate::media_type;
 use crate::types::call::{JsonFormat, NamedChoice, ProviderTool, TextFormat};
 use crate::types::file::ReferenceFile;
 use crate::types::output::{ContentOutput, FileItem, JsonOutput, TextItem, TextOutput};
 use crate::types::prompt::{
-    ApprovalResponsePart, CustomKind, CustomPart, FilePart, ReasoningPart, SystemMessage, TextPart, ToolCallPart,
-    ToolResultPart, UserMessage,
+    ApprovalResponsePart, CustomKind, CustomPart, FilePart, ReasoningPart, SystemMessage, TextPart,
+    ToolCallPart, ToolResultPart, UserMessage,
 };
-use crate::types::{CallOptions, ContentItem, ProviderOptions, ResponseFormat, Tool, ToolChoice, ToolOutput, UserPart};
+use crate::types::{
+    CallOptions, ContentItem, FileData, Message, ProviderOptions, ResponseFormat, Tool, ToolChoice,
+    ToolOutput, UserPart,
+};
 
 const OPENAI: &str = "openai";
 
@@ -31,25 +35,57 @@ pub(super) fn read(request: &Json) -> Result<Imported, Faults> {
         items.conversation.push(SystemMessage::new(instructions));
     }
     match fields.take("input") {
-        Some(Json::String(text)) => items.conversation.push(UserMessage::new(vec![TextPart::new(text).into()])),
+        Some(Json::String(text)) => items
+            .conversation
+            .push(UserMessage::new(vec![TextPart::new(text).into()])),
         Some(input @ Json::Array(_)) => {
             reader.within("input", |reader| {
                 reader.items(input, |reader, item| items.item(reader, item))
             });
         }
-        other => reader.within("input", |reader| reader.wrong(other, "a string or an array of items")),
+        other => reader.within("input", |reader| {
+            reader.wrong(other, "a string or an array of items")
+        }),
     }
     let model = reader.optional_text(&mut fields, "model");
     let stream = reader.optional_bool(&mut fields, "stream").unwrap_or(false);
-    let options = call_options(&mut reader, &mut fields);
+    let mut options = call_options(&mut reader, &mut fields);
     reader.rest(fields);
     let lost = reader.finish()?;
+    let prompt = items.conversation.finish();
+    if prompt.messages().iter().any(has_unusual_file) {
+        // The SDK sends such files only when it is told to.
+        let own = object! { "passThroughUnsupportedFiles": true };
+        match options
+            .provider_options
+            .as_mut()
+            .and_then(|options| options.get_mut(OPENAI))
+        {
+            Some(options) => options.extend_from(&own),
+            None => options.provider_options = options_of(OPENAI, own),
+        }
+    }
     Ok(Imported {
-        prompt: items.conversation.finish(),
+        prompt,
         options,
         model,
         stream,
         lost,
+    })
+}
+
+/// Whether a user gives a file inline that is neither an image nor a PDF.
+fn has_unusual_file(message: &Message) -> bool {
+    let Message::User(message) = message else {
+        return false;
+    };
+    message.content.iter().any(|part| match part {
+        UserPart::File(part) => {
+            matches!(part.data, FileData::Data(_))
+                && media_type::top_level(&part.media_type) != "image"
+                && &*part.media_type != "application/pdf"
+        }
+        UserPart::Text(_) => false,
     })
 }
 
@@ -145,10 +181,17 @@ impl Items {
         let mut own = item_id(fields);
         own.insert_some("namespace", fields.take("namespace"));
         own.insert_some("async", fields.take("async"));
-        own.insert_some("caller", fields.take("caller").map(|caller| camel_cased(caller, &[])));
+        own.insert_some(
+            "caller",
+            fields.take("caller").map(|caller| camel_cased(caller, &[])),
+        );
         let text = text?;
         let mut call = ToolCallPart::new(id?, name?);
-        call.input = Some(if text_key == "input" { text.into() } else { arguments(&text) });
+        call.input = Some(if text_key == "input" {
+            text.into()
+        } else {
+            arguments(&text)
+        });
         call.provider_options = options_of(OPENAI, own);
         self.conversation.assistant(call);
         Some(())
@@ -169,7 +212,7 @@ impl Items {
             }
         })?;
         let own = object! { "caller"?: fields.take("caller").map(|caller| camel_cased(caller, &[])) };
-        let mut result = self.conversation.result(reader, "call_id", id, output)?;
+        let mut result = self.conversation.result_of_any(reader, "call_id", id, output)?;
         result.provider_options = options_of(OPENAI, own);
         self.conversation.tool(result);
         Some(())
@@ -215,7 +258,9 @@ impl Items {
 
     /// A call of another tool of OpenAI's. The whole item is its result.
     fn own_call(&mut self, reader: &mut Reader, item: &Json, kind: &str, fields: &mut Fields<'_>) {
-        let Some(id) = reader.text(fields, "id") else { return };
+        let Some(id) = reader.text(fields, "id") else {
+            return;
+        };
         let name = kind.trim_end_matches("_call");
         let (tool, input) = match (name, fields.peek("name").and_then(Json::as_str)) {
             ("mcp", Some(name)) => {
@@ -291,7 +336,10 @@ fn parts<T>(
 fn text_part(reader: &mut Reader, part: &Json) -> Option<(Text, Option<Json>)> {
     let mut fields = reader.fields(part, "a text part")?;
     let kind = fields.take("type");
-    if !matches!(kind.and_then(Json::as_str), Some("text" | "input_text" | "output_text")) {
+    if !matches!(
+        kind.and_then(Json::as_str),
+        Some("text" | "input_text" | "output_text")
+    ) {
         reader.unknown_tag("type", kind, "input_text");
         return None;
     }
@@ -308,7 +356,11 @@ fn said_part(reader: &mut Reader, part: &Json) -> Option<Text> {
         Some("output_text" | "input_text" | "text") => {
             // Empty lists of annotations come with every text that was sent back.
             for key in ["annotations", "logprobs"] {
-                if fields.peek(key).and_then(Json::as_array).is_some_and(<[Json]>::is_empty) {
+                if fields
+                    .peek(key)
+                    .and_then(Json::as_array)
+                    .is_some_and(<[Json]>::is_empty)
+                {
                     fields.take(key);
                 }
             }
@@ -356,7 +408,8 @@ fn piece(reader: &mut Reader, part: &Json) -> Option<(Piece, Option<ProviderOpti
                 }
                 None => {
                     let url = reader.text(&mut fields, "image_url")?;
-                    let (data, media_type) = reader.within("image_url", |reader| reader.file_at(&url, "image/*"))?;
+                    let (data, media_type) =
+                        reader.within("image_url", |reader| reader.file_at(&url, "image/*"))?;
                     FilePart::new(media_type, data)
                 }
             })
@@ -364,7 +417,8 @@ fn piece(reader: &mut Reader, part: &Json) -> Option<(Piece, Option<ProviderOpti
         Some("input_file") => Piece::File(match reader.optional_text(&mut fields, "file_url") {
             Some(url) => {
                 // The API takes PDF files there; a path can say that it is something else.
-                let (data, media_type) = reader.within("file_url", |reader| reader.file_at(&url, "application/pdf"))?;
+                let (data, media_type) =
+                    reader.within("file_url", |reader| reader.file_at(&url, "application/pdf"))?;
                 let mut part = FilePart::new(media_type, data);
                 part.filename = reader.optional_text(&mut fields, "filename");
                 part
@@ -435,7 +489,9 @@ fn call_options(reader: &mut Reader, fields: &mut Fields<'_>) -> CallOptions {
     options.top_p = reader.optional_number(fields, "top_p");
     if let Some(reasoning) = fields.take("reasoning") {
         reader.within("reasoning", |reader| {
-            let Some(mut fields) = reader.fields(reasoning, "an object with an effort") else { return };
+            let Some(mut fields) = reader.fields(reasoning, "an object with an effort") else {
+                return;
+            };
             options.reasoning = reasoning_effort(reader, &mut fields, "effort", &mut own);
             own.insert_some("reasoningSummary", fields.take("summary"));
             own.insert_some("reasoningMode", fields.take("mode"));
@@ -445,10 +501,13 @@ fn call_options(reader: &mut Reader, fields: &mut Fields<'_>) -> CallOptions {
     }
     if let Some(text) = fields.take("text") {
         reader.within("text", |reader| {
-            let Some(mut fields) = reader.fields(text, "an object with a format") else { return };
+            let Some(mut fields) = reader.fields(text, "an object with a format") else {
+                return;
+            };
             own.insert_some("textVerbosity", fields.take("verbosity"));
             if let Some(format) = fields.take("format") {
-                options.response_format = reader.within("format", |reader| text_format(reader, format, &mut own));
+                options.response_format =
+                    reader.within("format", |reader| text_format(reader, format, &mut own));
             }
             reader.rest(fields);
         });
@@ -467,7 +526,11 @@ fn call_options(reader: &mut Reader, fields: &mut Fields<'_>) -> CallOptions {
     }
     for key in ["prompt_cache_options", "context_management"] {
         if let Some(value) = fields.take(key) {
-            let name = if key == "context_management" { "contextManagement" } else { "promptCacheOptions" };
+            let name = if key == "context_management" {
+                "contextManagement"
+            } else {
+                "promptCacheOptions"
+            };
             own.insert(name, camel_cased(value, &[]));
         }
     }
@@ -512,7 +575,11 @@ fn tool(reader: &mut Reader, tool: &Json) -> Option<Tool> {
             Some(ProviderTool::new(format!("openai.{kind}"), kind, args).into())
         }
         None => {
-            reader.unknown_tag("type", tool.get("type"), "function, custom, or the name of one of OpenAI's tools");
+            reader.unknown_tag(
+                "type",
+                tool.get("type"),
+                "function, custom, or the name of one of OpenAI's tools",
+            );
             None
         }
     }

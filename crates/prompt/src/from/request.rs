@@ -8,7 +8,11 @@ use crate::json::{Json, Number, Object, Text, object};
 use crate::model_messages::file_data;
 use crate::path::{Path, Step};
 use crate::typed::quoted;
+use crate::types::file::DataFile;
 use crate::types::{FileData, ProviderOptions};
+
+/// What stands behind the media type of a data URL that is base64.
+const BASE64_MARK: &str = ";base64";
 
 /// Where a reader is, and what it has found so far.
 #[derive(Debug, Default)]
@@ -212,23 +216,41 @@ impl Reader {
 
     /// The file at a URL or in a data URL, with its media type: that of the data URL, or the one given.
     pub(super) fn file_at(&mut self, url: &Text, otherwise: &str) -> Option<(FileData, Text)> {
+        let is_data_url = |head: &str| {
+            head.get(..5)
+                .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+        };
         if let Some((head, _)) = url.split_once(',')
-            && head.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
-            && !head.to_ascii_lowercase().ends_with(";base64")
+            && is_data_url(head)
         {
-            let found = "a data URL that is not base64";
-            self.fault(FaultKind::BadValue, found, "a base64 data URL", "encode the data as base64");
-            return None;
+            let Some(kind) = head.len().checked_sub(BASE64_MARK.len()).filter(|end| {
+                head.get(*end..)
+                    .is_some_and(|mark| mark.eq_ignore_ascii_case(BASE64_MARK))
+            }) else {
+                let found = "a data URL that is not base64";
+                self.fault(
+                    FaultKind::BadValue,
+                    found,
+                    "a base64 data URL",
+                    "encode the data as base64",
+                );
+                return None;
+            };
+            let media_type = head.get(5..kind).filter(|media_type| !media_type.is_empty());
+            let data = DataFile::new(url.slice(head.len() + 1, url.len()));
+            return Some((data.into(), media_type.unwrap_or(otherwise).into()));
         }
         let tagged = Json::from(object! { "type": "url", "url": url });
         match file_data::normalize(Some(&tagged)) {
-            Ok((data, media_type)) => {
-                let media_type = media_type.filter(|media_type| !media_type.is_empty());
-                Some((data, media_type.unwrap_or_else(|| otherwise.into())))
-            }
+            Ok((data, _)) => Some((data, otherwise.into())),
             Err(error) => {
                 let found = format!("{} ({error})", quoted(url));
-                self.fault(FaultKind::BadValue, found, "a URL or a data URL", "give the whole URL");
+                self.fault(
+                    FaultKind::BadValue,
+                    found,
+                    "a URL or a data URL",
+                    "give the whole URL",
+                );
                 None
             }
         }
@@ -268,7 +290,11 @@ pub(super) fn camel_case_members(object: &Object, opaque: &[&str]) -> Object {
     object
         .iter()
         .map(|(key, value)| {
-            let value = if opaque.contains(&key) { value.clone() } else { camel_cased(value, opaque) };
+            let value = if opaque.contains(&key) {
+                value.clone()
+            } else {
+                camel_cased(value, opaque)
+            };
             (camel_case(key), value)
         })
         .collect()

@@ -62,7 +62,11 @@ impl Approval {
         };
         let given = str_of(&self.request, "signature").ok_or_else(|| failed("missing signature"))?;
         let is_valid = self.signed().verify(secret, given)?;
-        if is_valid { Ok(()) } else { Err(failed("invalid signature")) }
+        if is_valid {
+            Ok(())
+        } else {
+            Err(failed("invalid signature"))
+        }
     }
 
     /// What a signature of this approval covers.
@@ -127,7 +131,10 @@ pub fn collect(messages: &[Json]) -> Result<Approvals, SdkError> {
     };
     let mut calls: HashMap<&str, (usize, &Json)> = HashMap::new();
     let mut requests: HashMap<&str, &Json> = HashMap::new();
-    let said = messages.iter().filter(|message| role(message) == "assistant").flat_map(parts);
+    let said = messages
+        .iter()
+        .filter(|message| role(message) == "assistant")
+        .flat_map(parts);
     for (order, part) in said.enumerate() {
         match tag(part) {
             "tool-call" => {
@@ -147,7 +154,10 @@ pub fn collect(messages: &[Json]) -> Result<Approvals, SdkError> {
 
     let mut seen: HashSet<&str> = HashSet::new();
     let mut approved = Vec::new();
-    for response in parts(last).iter().filter(|part| tag(part) == "tool-approval-response") {
+    for response in parts(last)
+        .iter()
+        .filter(|part| tag(part) == "tool-approval-response")
+    {
         let approval_id = str_of(response, "approvalId").unwrap_or_default();
         let request = *requests
             .get(approval_id)
@@ -155,7 +165,11 @@ pub fn collect(messages: &[Json]) -> Result<Approvals, SdkError> {
         let call_id = str_of(request, "toolCallId").unwrap_or_default();
         let is_approved = response.get("approved").is_some_and(Json::is_truthy);
         let result = results.get(call_id);
-        let is_denial = |result: &Json| result.get("output").is_some_and(|output| tag(output) == "execution-denied");
+        let is_denial = |result: &Json| {
+            result
+                .get("output")
+                .is_some_and(|output| tag(output) == "execution-denied")
+        };
         if result.is_some_and(|result| is_approved || !is_denial(result)) {
             continue;
         }

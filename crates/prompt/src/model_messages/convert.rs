@@ -21,8 +21,8 @@ use crate::types::file::DataFile;
 use crate::types::generate::DeprecatedWarning;
 use crate::types::output::ContentItem;
 use crate::types::prompt::{
-    ApprovalResponsePart, AssistantMessage, FilePart, ReasoningFilePart, SystemMessage, TextPart, ToolMessage,
-    ToolResultPart, UserMessage,
+    ApprovalResponsePart, AssistantMessage, FilePart, ReasoningFilePart, SystemMessage, TextPart,
+    ToolMessage, ToolResultPart, UserMessage,
 };
 use crate::types::{
     AssistantPart, FileData, Inline, Message, Prompt, ProviderOptions, StoredData, ToolOutput, ToolPart,
@@ -209,7 +209,9 @@ fn collect_files(message: &Json, files: &mut Vec<(Option<Text>, Option<Json>)>) 
                 .filter(|part| tag(part) == "tool-result")
                 .filter_map(|part| part.get("output"))
                 .filter(|output| tag(output) == "content");
-            for item in outputs.flat_map(|output| output.get("value").and_then(Json::as_array).unwrap_or_default()) {
+            for item in
+                outputs.flat_map(|output| output.get("value").and_then(Json::as_array).unwrap_or_default())
+            {
                 let as_url = |item: &Json| {
                     let url = item.get("url").and_then(Json::as_text).ok_or_else(invalid_url)?;
                     let url = file_data::normalized_url(url)?;
@@ -234,8 +236,16 @@ fn collect_files(message: &Json, files: &mut Vec<(Option<Text>, Option<Json>)>) 
 
 /// The media type that the extension of a URL's path suggests.
 pub(crate) fn media_type_of_url(url: &str) -> &'static str {
-    let path = url::Url::parse(url).map(|url| url.path().to_owned()).unwrap_or_default();
-    match path.rsplit('.').next().unwrap_or_default().to_lowercase().as_str() {
+    let path = url::Url::parse(url)
+        .map(|url| url.path().to_owned())
+        .unwrap_or_default();
+    match path
+        .rsplit('.')
+        .next()
+        .unwrap_or_default()
+        .to_lowercase()
+        .as_str()
+    {
         "jpg" | "jpeg" => "image/jpeg",
         "png" => "image/png",
         "gif" => "image/gif",
@@ -328,7 +338,11 @@ impl Converter<'_> {
             }
             let is_image = tag(part) == "image";
             let declared = part.get("mediaType").and_then(Json::as_text).cloned();
-            let declared = if is_image { declared.or_else(|| Some("image".into())) } else { declared };
+            let declared = if is_image {
+                declared.or_else(|| Some("image".into()))
+            } else {
+                declared
+            };
             let file = self.file(part.get(if is_image { "image" } else { "data" }), declared)?;
             let mut typed = FilePart::new(file.media_type, file.data);
             typed.members = Members::in_order(["type", "mediaType", "filename", "data"]);
@@ -351,7 +365,9 @@ impl Converter<'_> {
             let path = path.join("content").join(index);
             const OPTIONS: &[&str] = &["providerOptions"];
             let typed: AssistantPart = match tag(part) {
-                "text" if str_of(part, "text") == Some("") && some(part, "providerOptions").is_none() => continue,
+                "text" if str_of(part, "text") == Some("") && some(part, "providerOptions").is_none() => {
+                    continue;
+                }
                 "tool-approval-request" => continue,
                 "text" => read(part, &["type", "text"], OPTIONS, &path)?,
                 "custom" => read(part, &["type", "kind"], OPTIONS, &path)?,
@@ -396,7 +412,11 @@ impl Converter<'_> {
 
     fn tool_content(&mut self, message: &Json, path: &Path) -> Result<Vec<ToolPart>, SdkError> {
         let Content::Parts(parts) = content_of(message, path)? else {
-            return Err(type_error(&path.join("content"), message.get("content"), "an array of parts"));
+            return Err(type_error(
+                &path.join("content"),
+                message.get("content"),
+                "an array of parts",
+            ));
         };
         let mut content = Vec::new();
         for (index, part) in parts.iter().enumerate() {
@@ -411,7 +431,9 @@ impl Converter<'_> {
                     content.push(response.into());
                 }
                 "tool-approval-response" => {}
-                _ => content.push(ToolPart::from_json_at(part.clone(), path).map_err(SdkError::FaultyPrompt)?),
+                _ => {
+                    content.push(ToolPart::from_json_at(part.clone(), path).map_err(SdkError::FaultyPrompt)?)
+                }
             }
         }
         Ok(content)
@@ -451,7 +473,9 @@ impl Converter<'_> {
         {
             data = DataFile::new(Inline::Bytes(Arc::clone(&download.data))).into();
             if let Some(downloaded) = &download.media_type
-                && !media_type.as_ref().is_some_and(|declared| media_type::is_full(declared))
+                && !media_type
+                    .as_ref()
+                    .is_some_and(|declared| media_type::is_full(declared))
             {
                 media_type = Some(downloaded.clone());
             }
@@ -461,8 +485,8 @@ impl Converter<'_> {
         {
             media_type = Some(image.into());
         }
-        let media_type = media_type
-            .ok_or_else(|| SdkError::Plain("Media type is missing for file part".to_owned()))?;
+        let media_type =
+            media_type.ok_or_else(|| SdkError::Plain("Media type is missing for file part".to_owned()))?;
         Ok(File { media_type, data })
     }
 }
@@ -484,7 +508,11 @@ fn content_of<'a>(message: &'a Json, path: &Path) -> Result<Content<'a>, SdkErro
     match message.get("content") {
         Some(Json::String(text)) => Ok(Content::Text(text)),
         Some(Json::Array(parts)) => Ok(Content::Parts(parts)),
-        other => Err(type_error(&path.join("content"), other, "text or an array of parts")),
+        other => Err(type_error(
+            &path.join("content"),
+            other,
+            "text or an array of parts",
+        )),
     }
 }
 

@@ -25,12 +25,16 @@ pub(crate) fn normalize(content: Option<&Json>) -> Result<Normalized, SdkError> 
         Json::Object(object) => match object.get("type").and_then(Json::as_str) {
             Some("data") => match object.get("data") {
                 Some(Json::String(text)) if text.starts_with("data:") => Err(SdkError::InvalidDataContent(
-                    "Data URLs are not valid inline data. Pass them as { type: \"url\", url } instead.".to_owned(),
+                    "Data URLs are not valid inline data. Pass them as { type: \"url\", url } instead."
+                        .to_owned(),
                 )),
                 data => inline(data).map(|inline| (DataFile::new(inline).into(), None)),
             },
             Some("url") => {
-                let url = object.get("url").and_then(Json::as_text).ok_or_else(invalid_url)?;
+                let url = object
+                    .get("url")
+                    .and_then(Json::as_text)
+                    .ok_or_else(invalid_url)?;
                 let original = object.get("originalUrl").and_then(Json::as_text);
                 from_url(url, original)
             }
@@ -40,7 +44,9 @@ pub(crate) fn normalize(content: Option<&Json>) -> Result<Normalized, SdkError> 
                 let text = text.ok_or_else(|| not_data(type_of(object.get("text"))))?;
                 Ok((TextFile::new(text).into(), None))
             }
-            _ if is_bytes(content) => inline(Some(content)).map(|inline| (DataFile::new(inline).into(), None)),
+            _ if is_bytes(content) => {
+                inline(Some(content)).map(|inline| (DataFile::new(inline).into(), None))
+            }
             _ if !object.contains_key("type") => reference(Some(content)),
             _ => Err(not_data("object")),
         },
@@ -103,7 +109,10 @@ fn split_data_url(url: &Text) -> Option<(Text, Text)> {
 
 /// Whether URL parsing would leave this data URL as it is, so that megabytes need not be parsed.
 fn is_plain_data_url(text: &str) -> bool {
-    text.starts_with("data:") && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#' && byte != b'?')
+    text.starts_with("data:")
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'#' && byte != b'?')
 }
 
 fn inline(data: Option<&Json>) -> Result<Inline, SdkError> {
@@ -150,7 +159,9 @@ mod tests {
     fn data_of(text: &str) -> (String, Option<String>) {
         match from_bare_text(&text.into()) {
             (FileData::Data(file), media_type) => {
-                let Inline::Base64(text) = file.data else { panic!("text stays text") };
+                let Inline::Base64(text) = file.data else {
+                    panic!("text stays text")
+                };
                 (text.to_string(), media_type.map(|text| text.to_string()))
             }
             (other, _) => panic!("{other:?}"),
@@ -160,9 +171,15 @@ mod tests {
     #[test]
     fn data_urls_are_cut_where_the_sdk_cuts_them() {
         let cut = |text| data_of(text);
-        assert_eq!(cut("data:image/png;base64,AA=="), ("AA==".into(), Some("image/png".into())));
+        assert_eq!(
+            cut("data:image/png;base64,AA=="),
+            ("AA==".into(), Some("image/png".into()))
+        );
         assert_eq!(cut("data:,a,b"), ("a".into(), Some("".into())));
-        assert_eq!(cut("DATA:text/plain,x y"), ("x y".into(), Some("text/plain".into())));
+        assert_eq!(
+            cut("DATA:text/plain,x y"),
+            ("x y".into(), Some("text/plain".into()))
+        );
         assert_eq!(cut("data:no-comma"), ("data:no-comma".into(), None));
         assert_eq!(cut("AAAA"), ("AAAA".into(), None));
     }
@@ -170,8 +187,12 @@ mod tests {
     #[test]
     fn the_payload_of_a_large_data_url_is_not_copied() {
         let text = Text::from(format!("data:image/png;base64,{}", "A".repeat(10_000)));
-        let Ok((FileData::Data(file), _)) = from_url(&text, None) else { panic!("data") };
-        let Inline::Base64(payload) = file.data else { panic!("text") };
+        let Ok((FileData::Data(file), _)) = from_url(&text, None) else {
+            panic!("data")
+        };
+        let Inline::Base64(payload) = file.data else {
+            panic!("text")
+        };
         assert_eq!(payload.as_ptr(), text[22..].as_ptr());
     }
 }

@@ -28,7 +28,10 @@ pub(crate) fn is_true(value: &Json, key: &str) -> bool {
 
 /// The parts of a message whose content is an array.
 pub(crate) fn parts(message: &Json) -> &[Json] {
-    message.get("content").and_then(Json::as_array).unwrap_or_default()
+    message
+        .get("content")
+        .and_then(Json::as_array)
+        .unwrap_or_default()
 }
 
 /// The role of a message.
@@ -50,8 +53,12 @@ pub(crate) fn read<T: Typed>(
     optional: &[&'static str],
     path: &Path,
 ) -> Result<T, SdkError> {
-    let required = required.iter().filter_map(|key| Some((*key, part.get(key)?.clone())));
-    let optional = optional.iter().filter_map(|key| Some((*key, some(part, key)?.clone())));
+    let required = required
+        .iter()
+        .filter_map(|key| Some((*key, part.get(key)?.clone())));
+    let optional = optional
+        .iter()
+        .filter_map(|key| Some((*key, some(part, key)?.clone())));
     let known: Object = required.chain(optional).collect();
     T::from_json_at(known.into(), path.clone()).map_err(SdkError::FaultyPrompt)
 }

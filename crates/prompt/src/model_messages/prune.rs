@@ -66,7 +66,10 @@ impl FromStr for PruneTools {
                 .and_then(|count| count.parse().ok()),
         };
         let keep_last = keep_last.ok_or_else(|| UnknownRule(rule.to_owned()))?;
-        Ok(PruneTools { keep_last, tools: None })
+        Ok(PruneTools {
+            keep_last,
+            tools: None,
+        })
     }
 }
 
@@ -177,7 +180,11 @@ fn prune_tools(messages: &mut [Json], rule: &PruneTools) {
         }
     }
     // A response that is kept needs the call that it is about.
-    kept_calls.extend(kept_approvals.iter().filter_map(|id| call_of_approval.get(id).cloned()));
+    kept_calls.extend(
+        kept_approvals
+            .iter()
+            .filter_map(|id| call_of_approval.get(id).cloned()),
+    );
 
     let stays = |part: &Json| {
         let (is_kept, tool) = match about(part) {
@@ -188,9 +195,11 @@ fn prune_tools(messages: &mut [Json], rule: &PruneTools) {
                 tool_of_approval.get(id).map(String::as_str),
             ),
         };
-        let is_of_another_tool = rule.tools.as_ref().zip(tool).is_some_and(|(tools, tool)| {
-            !tools.iter().any(|pruned| pruned == tool)
-        });
+        let is_of_another_tool = rule
+            .tools
+            .as_ref()
+            .zip(tool)
+            .is_some_and(|(tools, tool)| !tools.iter().any(|pruned| pruned == tool));
         is_kept || is_of_another_tool
     };
     for message in &mut messages[..first_kept] {

@@ -149,7 +149,10 @@ fn tool_result() -> (&'static str, Vec<Member>) {
             ("execution-denied", vec![may("reason", Shape::Text), options()]),
             ("error-text", vec![need("value", Shape::Text), options()]),
             ("error-json", vec![need("value", Shape::Any), options()]),
-            ("content", vec![need("value", Shape::List(Box::new(content_item())))]),
+            (
+                "content",
+                vec![need("value", Shape::List(Box::new(content_item())))],
+            ),
         ],
     );
     (
@@ -199,7 +202,10 @@ fn content_item() -> Shape {
             ),
             ("file-id", file_id()),
             ("file-reference", reference()),
-            ("image-data", vec![need("data", Shape::Text), media_type(), options()]),
+            (
+                "image-data",
+                vec![need("data", Shape::Text), media_type(), options()],
+            ),
             ("image-url", vec![need("url", Shape::Text), options()]),
             ("image-file-id", file_id()),
             ("image-file-reference", reference()),

@@ -101,7 +101,9 @@ fn convert_item(converter: &mut Converter<'_>, item: &Json, path: &Path) -> Resu
     let Some((hint, fallback)) = older_kind(kind) else {
         return item_as_given(item, path);
     };
-    let advice = format!("The \"{kind}\" type for tool result content is deprecated. Use the \"file\" type with {hint} instead.");
+    let advice = format!(
+        "The \"{kind}\" type for tool result content is deprecated. Use the \"file\" type with {hint} instead."
+    );
     let warning = match kind {
         "file-url" if !some(item, "mediaType").is_some_and(Json::is_truthy) => {
             let url = str_of(item, "url").unwrap_or_default();
@@ -138,14 +140,19 @@ fn convert_item(converter: &mut Converter<'_>, item: &Json, path: &Path) -> Resu
         "file-data" | "image-data" => {
             converter.deprecated(&setting, warning);
             let base64 = item.get("data").and_then(Json::as_text);
-            let base64 = base64.ok_or_else(|| type_error(&path.join("data"), item.get("data"), "base64 text"))?;
+            let base64 =
+                base64.ok_or_else(|| type_error(&path.join("data"), item.get("data"), "base64 text"))?;
             let media_type = declared()
                 .ok_or_else(|| type_error(&path.join("mediaType"), item.get("mediaType"), "a media type"))?;
             (media_type, FileData::from(DataFile::new(base64.clone())))
         }
         _ => {
             converter.deprecated(&setting, warning);
-            let key = if kind.ends_with("-id") { "fileId" } else { "providerReference" };
+            let key = if kind.ends_with("-id") {
+                "fileId"
+            } else {
+                "providerReference"
+            };
             let reference = reference(converter.provider, item.get(key), &path.join(key))?;
             (fallback.into(), ReferenceFile::new(reference).into())
         }

@@ -90,7 +90,10 @@ impl MessageBuilder {
     /// somebody else.
     pub fn continuing(last: &Json, id: impl Into<Text>) -> Self {
         let mut builder = MessageBuilder::new(id);
-        let Some(message) = last.as_object().filter(|_| str_of(last, "role") == Some("assistant")) else {
+        let Some(message) = last
+            .as_object()
+            .filter(|_| str_of(last, "role") == Some("assistant"))
+        else {
             return builder;
         };
         for (key, value) in message.iter() {
@@ -172,7 +175,14 @@ impl MessageBuilder {
             "reasoning-delta" | "reasoning-end" => self.continue_block(chunk, "reasoning")?,
             "custom" | "file" | "reasoning-file" | "source-url" | "source-document" => {
                 let known = [
-                    "type", "kind", "mediaType", "url", "sourceId", "title", "filename", "providerMetadata",
+                    "type",
+                    "kind",
+                    "mediaType",
+                    "url",
+                    "sourceId",
+                    "title",
+                    "filename",
+                    "providerMetadata",
                 ];
                 let is_file = chunk.kind().ends_with("file");
                 self.parts.push(
@@ -210,7 +220,11 @@ impl MessageBuilder {
             }
             "message-metadata" => self.merge_metadata(chunk),
             "error" => return Ok(Event::Error(chunk.shared_text("errorText"))),
-            "abort" => return Ok(Event::Aborted(chunk.get("reason").and_then(Json::as_text).cloned())),
+            "abort" => {
+                return Ok(Event::Aborted(
+                    chunk.get("reason").and_then(Json::as_text).cloned(),
+                ));
+            }
             kind if kind.starts_with("data-") => {
                 if chunk.get("transient") == Some(&Json::Bool(true)) {
                     return Ok(Event::Transient(chunk.clone()));
@@ -225,12 +239,19 @@ impl MessageBuilder {
 
     /// Where the parts of the current step begin.
     fn step_start(&self) -> usize {
-        let last = self.parts.iter().rposition(|part| text_of(part, "type") == "step-start");
+        let last = self
+            .parts
+            .iter()
+            .rposition(|part| text_of(part, "type") == "step-start");
         last.map_or(0, |last| last + 1)
     }
 
     fn continue_block(&mut self, chunk: &Chunk, what: &str) -> Result<(), SdkError> {
-        let blocks = if what == "text" { &mut self.texts } else { &mut self.thoughts };
+        let blocks = if what == "text" {
+            &mut self.texts
+        } else {
+            &mut self.thoughts
+        };
         let kind = chunk.kind();
         let id = chunk.text("id");
         let missing = || missing_start(kind, what, &format!("{what} part"), id);
@@ -302,7 +323,11 @@ impl MessageBuilder {
                     .ok_or_else(|| missing_start("tool-input-delta", "tool-input", "tool call", &id))?;
                 input.text.push_str(chunk.text("inputTextDelta"));
                 let is_text = input.encoding == Some(Json::from("text"));
-                let value = if is_text { Some(Json::from(&*input.text)) } else { parse_partial_json(&input.text) };
+                let value = if is_text {
+                    Some(Json::from(&*input.text))
+                } else {
+                    parse_partial_json(&input.text)
+                };
                 let update = Update {
                     state: "input-streaming",
                     id,
@@ -352,7 +377,11 @@ impl MessageBuilder {
                 let is_error = chunk.kind() == "tool-output-error";
                 let call = self.find_call(&id)?;
                 let (is_dynamic, name) = (is_dynamic(call), tool_name(call));
-                let state = if is_error { "output-error" } else { "output-available" };
+                let state = if is_error {
+                    "output-error"
+                } else {
+                    "output-available"
+                };
                 let update = Update {
                     input: call.get("input").cloned(),
                     raw_input: call.get("rawInput").filter(|_| is_error && !is_dynamic).cloned(),
@@ -392,7 +421,10 @@ impl MessageBuilder {
     fn call_index(&self, id: &str) -> Result<usize, SdkError> {
         let is_it = |part: &Object| is_call(part) && text_of(part, "toolCallId") == id;
         let start = self.step_start();
-        let current = self.parts[start..].iter().position(is_it).map(|index| start + index);
+        let current = self.parts[start..]
+            .iter()
+            .position(is_it)
+            .map(|index| start + index);
         current
             .or_else(|| self.parts[..start].iter().rposition(is_it))
             .ok_or_else(|| SdkError::UiMessageStream {
@@ -424,7 +456,8 @@ impl MessageBuilder {
                 true => Text::from("dynamic-tool"),
                 false => format!("tool-{tool_name}").into(),
             };
-            self.parts.push(object! { "type": kind, "toolCallId": &update.id });
+            self.parts
+                .push(object! { "type": kind, "toolCallId": &update.id });
             self.parts.len() - 1
         });
         let part = &mut self.parts[index];

@@ -27,7 +27,10 @@ impl Chunk {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_json(value: &Json) -> Result<Self, Mismatch> {
-        let is_data = value.get("type").and_then(Json::as_str).is_some_and(|tag| tag.starts_with("data-"));
+        let is_data = value
+            .get("type")
+            .and_then(Json::as_str)
+            .is_some_and(|tag| tag.starts_with("data-"));
         let shape: &Shape = if is_data { &DATA_CHUNK } else { &CHUNK };
         match shape.check(value)? {
             Json::Object(object) => Ok(Chunk(object)),
@@ -79,7 +82,11 @@ impl Chunk {
     }
 
     pub(crate) fn shared_text(&self, key: &str) -> Text {
-        self.0.get(key).and_then(Json::as_text).cloned().unwrap_or_default()
+        self.0
+            .get(key)
+            .and_then(Json::as_text)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// A member that is neither missing nor `null`.
@@ -108,7 +115,13 @@ static DATA_CHUNK: LazyLock<Shape> = LazyLock::new(|| Shape::Object {
 static CHUNK: LazyLock<Shape> = LazyLock::new(|| {
     let id = || need("id", Shape::Text);
     let call_id = || need("toolCallId", Shape::Text);
-    let file = || vec![need("url", Shape::Text), need("mediaType", Shape::Text), metadata()];
+    let file = || {
+        vec![
+            need("url", Shape::Text),
+            need("mediaType", Shape::Text),
+            metadata(),
+        ]
+    };
     let step = Vec::new;
     open(vec![
         ("text-start", vec![id(), metadata()]),
@@ -160,7 +173,10 @@ static CHUNK: LazyLock<Shape> = LazyLock::new(|| {
         ("tool-output-error", ended(vec![need("errorText", Shape::Text)])),
         ("tool-output-denied", vec![call_id()]),
         ("reasoning-start", vec![id(), metadata()]),
-        ("reasoning-delta", vec![id(), need("delta", Shape::Text), metadata()]),
+        (
+            "reasoning-delta",
+            vec![id(), need("delta", Shape::Text), metadata()],
+        ),
         ("reasoning-end", vec![id(), metadata()]),
         ("custom", vec![need("kind", Shape::Text), metadata()]),
         ("source-url", url_source("sourceId")),
@@ -181,7 +197,10 @@ static CHUNK: LazyLock<Shape> = LazyLock::new(|| {
         (
             "finish",
             vec![
-                may("finishReason", Shape::OneOf(crate::types::generate::StopKind::WORDS)),
+                may(
+                    "finishReason",
+                    Shape::OneOf(crate::types::generate::StopKind::WORDS),
+                ),
                 may("messageMetadata", Shape::Any),
             ],
         ),

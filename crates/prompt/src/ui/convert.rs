@@ -66,7 +66,10 @@ impl fmt::Debug for ToModelMessages<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn to_model_messages(messages: &[Json], options: &ToModelMessages<'_>) -> Result<Vec<Json>, SdkError> {
-    let last_user = messages.iter().rposition(|message| role(message) == "user").unwrap_or(0);
+    let last_user = messages
+        .iter()
+        .rposition(|message| role(message) == "user")
+        .unwrap_or(0);
     let mut converted = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let path = Path::root().join("messages").join(index).join("parts");
@@ -325,7 +328,9 @@ impl ToModelMessages<'_> {
         let output = match state {
             Some("output-denied") => {
                 let reason = reason.filter(|reason| !reason.is_null());
-                let reason = reason.cloned().unwrap_or_else(|| "Tool call execution denied.".into());
+                let reason = reason
+                    .cloned()
+                    .unwrap_or_else(|| "Tool call execution denied.".into());
                 object! { "type": "error-text", "value": reason }.into()
             }
             Some("output-error") => error_as_text(part.get("errorText")),
@@ -340,10 +345,7 @@ impl ToModelMessages<'_> {
         let name = tool_name(part);
         let tools = self.tools.filter(|tools| tools.has(name));
         // The mark says that the tool was removed: what it gave was never meant to be seen raw.
-        if tools.is_none()
-            && tag(part) == "dynamic-tool"
-            && part.get("dynamic") == Some(&Json::Bool(false))
-        {
+        if tools.is_none() && tag(part) == "dynamic-tool" && part.get("dynamic") == Some(&Json::Bool(false)) {
             let text = "Tool output omitted because the tool is no longer available.";
             return object! { "type": "text", "value": text }.into();
         }

@@ -44,7 +44,12 @@ static STATIC_PART: LazyLock<Shape> = LazyLock::new(|| {
         ),
         (
             "reasoning",
-            vec![may("id", Shape::Text), need("text", Shape::Text), state(), metadata()],
+            vec![
+                may("id", Shape::Text),
+                need("text", Shape::Text),
+                state(),
+                metadata(),
+            ],
         ),
         ("custom", vec![need("kind", Shape::Text), metadata()]),
         ("source-url", url_source("sourceId")),
@@ -52,7 +57,11 @@ static STATIC_PART: LazyLock<Shape> = LazyLock::new(|| {
         ("file", file_part()),
         (
             "reasoning-file",
-            vec![need("mediaType", Shape::Text), need("url", Shape::Text), metadata()],
+            vec![
+                need("mediaType", Shape::Text),
+                need("url", Shape::Text),
+                metadata(),
+            ],
         ),
         (
             "steering-message",
@@ -91,7 +100,8 @@ static DATA_PART: LazyLock<Shape> = LazyLock::new(|| {
     ])
 });
 
-static TOOL_PART: LazyLock<Shape> = LazyLock::new(|| tool_part(|| vec![need("type", Shape::Prefix("tool-"))]));
+static TOOL_PART: LazyLock<Shape> =
+    LazyLock::new(|| tool_part(|| vec![need("type", Shape::Prefix("tool-"))]));
 
 static DYNAMIC_TOOL_PART: LazyLock<Shape> = LazyLock::new(|| {
     tool_part(|| {

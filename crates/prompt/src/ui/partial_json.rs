@@ -72,7 +72,9 @@ fn close(text: &str) -> String {
             State::ArrayStart | State::ArrayAfterComma | State::ArrayAfterValue => closed.push(']'),
             State::Literal => {
                 let begun = &text[scanner.literal..];
-                let word = ["true", "false", "null"].into_iter().find(|word| word.starts_with(begun));
+                let word = ["true", "false", "null"]
+                    .into_iter()
+                    .find(|word| word.starts_with(begun));
                 closed.extend(word.map(|word| &word[begun.len()..]));
             }
             _ => {}
@@ -142,7 +144,10 @@ impl Scanner {
             },
             State::Literal => {
                 let word = &text[self.literal..end];
-                if ["false", "true", "null"].iter().any(|known| known.starts_with(word)) {
+                if ["false", "true", "null"]
+                    .iter()
+                    .any(|known| known.starts_with(word))
+                {
                     self.valid = end;
                     return;
                 }

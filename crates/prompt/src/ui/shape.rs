@@ -9,8 +9,8 @@
 use super::issue::{Issue, IssueKind, Mismatch};
 use crate::json::{Json, Object};
 use crate::path::Path;
-use crate::types::Inline;
 use crate::typed::Typed;
+use crate::types::Inline;
 
 /// What a value must look like.
 pub(crate) enum Shape {
@@ -41,7 +41,10 @@ pub(crate) enum Shape {
     /// A URL, as the text that makes one.
     Url,
     /// An object with these members. An open one keeps the others.
-    Object { open: bool, members: Vec<Member> },
+    Object {
+        open: bool,
+        members: Vec<Member>,
+    },
     /// An object whose shape is decided by the text of one of its members.
     Tagged {
         key: &'static str,

@@ -19,7 +19,8 @@ use crate::typed::Typed;
 use crate::types::ProviderOptions;
 use crate::types::file::StoredData;
 use crate::types::generate::{
-    ApprovalRequestContent, Citation, Source, StopKind, StreamPart, ToolCallContent, ToolInputStart, ToolResultContent,
+    ApprovalRequestContent, Citation, Source, StopKind, StreamPart, ToolCallContent, ToolInputStart,
+    ToolResultContent,
 };
 
 /// The text that stands for an error which is nobody's business.
@@ -284,7 +285,12 @@ impl<'a> ChunkStream<'a> {
         match part {
             StreamPart::TextStart(part) => {
                 let id = self.texts.start(&part.id);
-                chunks.push(block("text-start", id, object! {}, part.provider_metadata.as_ref()));
+                chunks.push(block(
+                    "text-start",
+                    id,
+                    object! {},
+                    part.provider_metadata.as_ref(),
+                ));
             }
             StreamPart::TextDelta(part) => {
                 self.has_output |= !part.delta.is_empty();
@@ -297,9 +303,10 @@ impl<'a> ChunkStream<'a> {
             }
             StreamPart::TextEnd(part) => {
                 let (id, is_open) = self.texts.find(&part.id);
-                let citations = part.citations.as_ref().map(|citations| {
-                    Json::Array(citations.iter().map(Citation::to_json).collect())
-                });
+                let citations = part
+                    .citations
+                    .as_ref()
+                    .map(|citations| Json::Array(citations.iter().map(Citation::to_json).collect()));
                 let more = object! { "citations"?: citations };
                 chunks.push(block("text-end", id, more, part.provider_metadata.as_ref()));
                 self.require_open("text", &part.id, is_open, chunks);
@@ -400,7 +407,11 @@ impl<'a> ChunkStream<'a> {
     }
 
     fn tool(&self, name: &str) -> Option<&StreamTool<'a>> {
-        self.options.tools.iter().flatten().find(|tool| *tool.name == *name)
+        self.options
+            .tools
+            .iter()
+            .flatten()
+            .find(|tool| *tool.name == *name)
     }
 
     /// Whether a call is dynamic: as its tool is, or as the model says of a tool that is not listed.
@@ -442,7 +453,11 @@ impl<'a> ChunkStream<'a> {
                 (input, Some(error), None)
             }
         };
-        let said = if error.is_some() { Some(true) } else { part.dynamic.filter(|_| is_providers) };
+        let said = if error.is_some() {
+            Some(true)
+        } else {
+            part.dynamic.filter(|_| is_providers)
+        };
         chunk.insert("input", input);
         chunk.insert_some("providerExecuted", part.provider_executed);
         chunk.insert_some("providerMetadata", metadata(part.provider_metadata.as_ref()));
@@ -452,7 +467,11 @@ impl<'a> ChunkStream<'a> {
             // The model reads why its call was refused, unless the provider was to run it.
             let is_masked = is_providers || self.options.error_text.is_some();
             let error = Json::from(&**error);
-            let text = if is_masked { self.error_text(&error) } else { error_text(Some(&error)).to_string() };
+            let text = if is_masked {
+                self.error_text(&error)
+            } else {
+                error_text(Some(&error)).to_string()
+            };
             chunk.insert("errorText", text);
         }
         chunk.insert_some("title", title);
@@ -486,8 +505,13 @@ impl<'a> ChunkStream<'a> {
             ));
         }
         let is_blank = part.input.trim_matches(is_js_space).is_empty();
-        let invalid = |cause: String| format!("AI_InvalidToolInputError: Invalid input for tool {name}: {cause}");
-        let input = if is_blank { Some(Json::from(Object::new())) } else { Json::parse_secure(&part.input) };
+        let invalid =
+            |cause: String| format!("AI_InvalidToolInputError: Invalid input for tool {name}: {cause}");
+        let input = if is_blank {
+            Some(Json::from(Object::new()))
+        } else {
+            Json::parse_secure(&part.input)
+        };
         let input = input.ok_or_else(|| {
             let text = &part.input;
             invalid(format!("AI_JSONParseError: JSON parsing failed: Text: {text}."))
@@ -559,11 +583,14 @@ fn block(kind: &str, id: Text, more: Object, provider_metadata: Option<&Provider
 }
 
 /// A file as a URL: a data URL, or the one that it stands at.
-fn file(kind: &str, media_type: &Text, data: &StoredData, provider_metadata: Option<&ProviderOptions>) -> Chunk {
+fn file(
+    kind: &str,
+    media_type: &Text,
+    data: &StoredData,
+    provider_metadata: Option<&ProviderOptions>,
+) -> Chunk {
     let url = match data {
-        StoredData::Data(file) => {
-            Text::joined(format!("data:{media_type};base64,"), file.data.to_base64())
-        }
+        StoredData::Data(file) => Text::joined(format!("data:{media_type};base64,"), file.data.to_base64()),
         StoredData::Url(file) => file.url.to_text(),
     };
     Chunk::made(object! {

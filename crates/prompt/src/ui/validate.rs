@@ -108,7 +108,10 @@ fn check_shape(given: &Json) -> Result<Json, Mismatch> {
     let sound = match (&checked, given.as_array()) {
         (Ok(_), Some(messages)) => messages,
         (Err(mismatch), Some(messages)) => {
-            let bad = mismatch.issues().first().and_then(|issue| issue.path.steps().first());
+            let bad = mismatch
+                .issues()
+                .first()
+                .and_then(|issue| issue.path.steps().first());
             match bad {
                 Some(crate::path::Step::Index(bad)) => &messages[..*bad],
                 _ => messages,
@@ -148,7 +151,11 @@ impl Validation<'_> {
         };
         for (position, part) in parts.iter_mut().enumerate() {
             let Json::Object(part) = part else { continue };
-            let tag = part.get("type").and_then(Json::as_str).unwrap_or_default().to_owned();
+            let tag = part
+                .get("type")
+                .and_then(Json::as_str)
+                .unwrap_or_default()
+                .to_owned();
             let place = format!("messages[{index}].parts[{position}]");
             if let (Some(checks), Some(name)) = (&self.data, tag.strip_prefix("data-")) {
                 check_data(checks, name, part, &place)?;
@@ -186,13 +193,12 @@ fn check_data(
     Ok(())
 }
 
-fn check_call(
-    checks: &[ToolChecks<'_>],
-    name: &str,
-    part: &mut Object,
-    place: &str,
-) -> Result<(), Mismatch> {
-    let state = part.get("state").and_then(Json::as_str).unwrap_or_default().to_owned();
+fn check_call(checks: &[ToolChecks<'_>], name: &str, part: &mut Object, place: &str) -> Result<(), Mismatch> {
+    let state = part
+        .get("state")
+        .and_then(Json::as_str)
+        .unwrap_or_default()
+        .to_owned();
     let has_ended = matches!(&*state, "output-available" | "output-error" | "output-denied");
     let input = part.get("input").cloned();
     let context = |member: &str| Context {
@@ -209,12 +215,15 @@ fn check_call(
         return Err(Mismatch::because(input.unwrap_or_default(), cause).at(context("input")));
     };
     // An approval may carry the input as it was before the schema changed it.
-    let before_schema = part.get("approval").and_then(|approval| approval.get("inputSchemaInput"));
+    let before_schema = part
+        .get("approval")
+        .and_then(|approval| approval.get("inputSchemaInput"));
     let mut is_outdated = false;
-    if state != "input-streaming"
-        && (state != "output-error" || before_schema.is_some() || input.is_some())
-    {
-        let checked = before_schema.cloned().or_else(|| input.clone()).unwrap_or_default();
+    if state != "input-streaming" && (state != "output-error" || before_schema.is_some() || input.is_some()) {
+        let checked = before_schema
+            .cloned()
+            .or_else(|| input.clone())
+            .unwrap_or_default();
         let result = run(tool.input, &checked, &context("input")).and_then(|rebuilt| {
             if before_schema.is_some() && Some(&rebuilt) != input.as_ref() {
                 let cause = "Tool input does not match the output reconstructed from inputSchemaInput.";
@@ -223,7 +232,10 @@ fn check_call(
             Ok(())
         });
         if let Err(mismatch) = result {
-            let is_empty = input.as_ref().and_then(Json::as_object).is_some_and(Object::is_empty);
+            let is_empty = input
+                .as_ref()
+                .and_then(Json::as_object)
+                .is_some_and(Object::is_empty);
             is_outdated = state == "output-error" || state == "output-available" && is_empty;
             if !is_outdated {
                 return Err(mismatch);
