@@ -29,7 +29,7 @@ mod validate;
 
 pub use build::{Event, MessageBuilder};
 pub use chunk::Chunk;
-pub use convert::{ToModelMessages, ToolRun, Tools, to_model_messages};
+pub use convert::{ConvertDataPart, ToModelMessages, ToolRun, Tools, to_model_messages};
 pub use issue::{Context, Issue, IssueKind, Mismatch};
 pub use partial_json::parse_partial_json;
 pub use stream::{ChunkStream, ChunkStreamOptions, MASKED_ERROR, StreamTool};

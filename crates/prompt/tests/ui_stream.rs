@@ -278,3 +278,26 @@ fn what_is_streamed_can_be_continued_from_a_stored_message() {
     let fresh = MessageBuilder::continuing(&user, "m2").message();
     assert_eq!(fresh.to_js(), r#"{"id":"m2","role":"assistant","parts":[]}"#);
 }
+
+#[test]
+fn a_block_that_begins_again_keeps_what_it_had() {
+    let chunks: Vec<Chunk> = [
+        r#"{"type":"text-start","id":"1"}"#,
+        r#"{"type":"text-delta","id":"1","delta":"a"}"#,
+        r#"{"type":"text-start","id":"1"}"#,
+        r#"{"type":"text-delta","id":"1","delta":"b"}"#,
+        r#"{"type":"start-step"}"#,
+        r#"{"type":"reset-step"}"#,
+    ]
+    .iter()
+    .map(|chunk| Chunk::parse(chunk).expect("a chunk"))
+    .collect();
+    let (message, errors) = build(&chunks);
+    assert_eq!(errors, []);
+    assert_eq!(
+        message.map(|message| message.to_js()).as_deref(),
+        Some(
+            r#"{"id":"","role":"assistant","parts":[{"type":"text","text":"a","state":"streaming"},{"type":"text","text":"b","state":"streaming"},{"type":"step-start"}]}"#
+        )
+    );
+}

@@ -170,7 +170,7 @@ fn joined_text(reader: &mut Reader, content: Option<&Json>, own: &mut Object) ->
     match content {
         Some(Json::String(text)) => Some(text.clone()),
         Some(parts @ Json::Array(_)) => {
-            let parts = reader.items(parts, |reader, part| text_only(reader, part))?;
+            let parts = reader.items(parts, text_only)?;
             let mark = parts.iter().rev().find_map(|(_, mark)| mark.clone());
             own.insert_some("promptCacheBreakpoint", mark);
             match &parts[..] {

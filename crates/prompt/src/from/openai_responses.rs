@@ -390,7 +390,7 @@ fn reasoning_text(reader: &mut Reader, part: &Json) -> Option<Text> {
 /// What can stand in a user message and in the output of a tool.
 enum Piece {
     Text(Text),
-    File(FilePart),
+    File(Box<FilePart>),
 }
 
 fn piece(reader: &mut Reader, part: &Json) -> Option<(Piece, Option<ProviderOptions>)> {
@@ -401,7 +401,7 @@ fn piece(reader: &mut Reader, part: &Json) -> Option<(Piece, Option<ProviderOpti
         Some("input_text" | "text" | "output_text") => Piece::Text(reader.text(&mut fields, "text")?),
         Some("input_image") => {
             own.insert_some("imageDetail", fields.take("detail"));
-            Piece::File(match reader.optional_text(&mut fields, "file_id") {
+            Piece::File(Box::new(match reader.optional_text(&mut fields, "file_id") {
                 Some(id) => {
                     let reference = [(OPENAI, id)].into_iter().collect::<crate::typed::Map<Text>>();
                     FilePart::new("image", ReferenceFile::new(reference))
@@ -412,11 +412,11 @@ fn piece(reader: &mut Reader, part: &Json) -> Option<(Piece, Option<ProviderOpti
                         reader.within("image_url", |reader| reader.file_at(&url, "image/*"))?;
                     FilePart::new(media_type, data)
                 }
-            })
+            }))
         }
-        Some("input_file") => Piece::File(match reader.optional_text(&mut fields, "file_url") {
+        Some("input_file") => Piece::File(Box::new(match reader.optional_text(&mut fields, "file_url") {
             Some(url) => {
-                // The API takes PDF files there; a path can say that it is something else.
+                // What stands at a URL is not said; the API takes PDF files there.
                 let (data, media_type) =
                     reader.within("file_url", |reader| reader.file_at(&url, "application/pdf"))?;
                 let mut part = FilePart::new(media_type, data);
@@ -424,7 +424,7 @@ fn piece(reader: &mut Reader, part: &Json) -> Option<(Piece, Option<ProviderOpti
                 part
             }
             None => file_part(reader, &mut fields)?,
-        }),
+        })),
         _ => {
             reader.unknown_tag("type", kind, "input_text, input_image, input_file");
             return None;
@@ -443,7 +443,7 @@ fn user_part(reader: &mut Reader, part: &Json) -> Option<UserPart> {
         }
         (Piece::File(mut part), options) => {
             part.provider_options = options;
-            part.into()
+            UserPart::File(*part)
         }
     })
 }

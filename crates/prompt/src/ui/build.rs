@@ -34,8 +34,8 @@ pub struct MessageBuilder {
     /// What else an earlier message has that is being continued.
     rest: Object,
     parts: Vec<Object>,
-    texts: HashMap<Text, Block>,
-    thoughts: HashMap<Text, Block>,
+    texts: HashMap<String, Block>,
+    thoughts: HashMap<String, Block>,
     inputs: HashMap<Text, Input>,
     finish_reason: Option<Text>,
 }
@@ -153,7 +153,10 @@ impl MessageBuilder {
         let id = chunk.shared_text("id");
         match chunk.kind() {
             "text-start" => {
-                self.texts.insert(id, Block::at(self.parts.len()));
+                let block = Block::at(self.parts.len());
+                if let Some(older) = self.texts.insert(id.to_string(), block) {
+                    older.write(&mut self.parts);
+                }
                 self.parts.push(object! {
                     "type": "text",
                     "text": "",
@@ -162,7 +165,10 @@ impl MessageBuilder {
                 });
             }
             "reasoning-start" => {
-                self.thoughts.insert(id.clone(), Block::at(self.parts.len()));
+                let block = Block::at(self.parts.len());
+                if let Some(older) = self.thoughts.insert(id.to_string(), block) {
+                    older.write(&mut self.parts);
+                }
                 self.parts.push(object! {
                     "type": "reasoning",
                     "id": id,

@@ -33,6 +33,9 @@ pub struct ToolRun<'a> {
     pub output: Option<&'a Json>,
 }
 
+/// Turns a `data-*` part into a part of a model message, or leaves it out.
+pub type ConvertDataPart<'a> = &'a dyn Fn(&Json) -> Option<Json>;
+
 /// How UI messages become model messages.
 #[derive(Default)]
 pub struct ToModelMessages<'a> {
@@ -41,7 +44,7 @@ pub struct ToModelMessages<'a> {
     /// Leave out calls that have neither ended nor been decided on.
     pub ignore_incomplete_tool_calls: bool,
     /// Turns a `data-*` part into a text or file part of a model message. Without it they are left out.
-    pub convert_data_part: Option<&'a dyn Fn(&Json) -> Option<Json>>,
+    pub convert_data_part: Option<ConvertDataPart<'a>>,
 }
 
 impl fmt::Debug for ToModelMessages<'_> {

@@ -222,11 +222,14 @@ impl fmt::Display for Issue {
 
 /// A value that does not have the shape it must have.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mismatch {
-    pub(crate) value: Json,
-    pub(crate) issues: Vec<Issue>,
-    pub(crate) context: Option<Context>,
-    pub(crate) cause: Option<String>,
+pub struct Mismatch(Box<Details>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Details {
+    value: Json,
+    issues: Vec<Issue>,
+    context: Option<Context>,
+    cause: Option<String>,
 }
 
 /// Which part of a document was checked, for the first words of the message.
@@ -243,36 +246,44 @@ pub struct Context {
 impl Mismatch {
     /// A value in which a check of the caller's own has found something.
     pub fn because(value: Json, cause: impl Into<String>) -> Self {
-        Mismatch {
+        Mismatch(Box::new(Details {
             value,
             issues: Vec::new(),
             context: None,
             cause: Some(cause.into()),
-        }
+        }))
     }
 
-    pub(crate) fn at(self, context: Context) -> Self {
-        Mismatch {
-            context: Some(context),
-            ..self
-        }
+    /// A value of which a shape has found issues.
+    pub(crate) fn found(value: Json, issues: Vec<Issue>) -> Self {
+        Mismatch(Box::new(Details {
+            value,
+            issues,
+            context: None,
+            cause: None,
+        }))
+    }
+
+    pub(crate) fn at(mut self, context: Context) -> Self {
+        self.0.context = Some(context);
+        self
     }
 
     /// What is wrong, each with its place. Empty if a check of the caller's own has failed.
     pub fn issues(&self) -> &[Issue] {
-        &self.issues
+        &self.0.issues
     }
 
     /// The issues as faults.
     pub fn to_faults(&self) -> Faults {
-        Faults::from(self.issues.iter().map(Issue::to_fault).collect::<Vec<_>>())
+        Faults::from(self.0.issues.iter().map(Issue::to_fault).collect::<Vec<_>>())
     }
 }
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Type validation failed")?;
-        if let Some(context) = &self.context {
+        if let Some(context) = &self.0.context {
             write!(f, " for {}", context.field)?;
             let id = context.entity_id.as_ref().map(|id| format!("id: \"{id}\""));
             let entity: Vec<String> = context.entity_name.clone().into_iter().chain(id).collect();
@@ -280,11 +291,11 @@ impl fmt::Display for Mismatch {
                 write!(f, " ({})", entity.join(", "))?;
             }
         }
-        write!(f, ": Value: {}.\nError message: ", self.value.to_js())?;
-        match &self.cause {
+        write!(f, ": Value: {}.\nError message: ", self.0.value.to_js())?;
+        match &self.0.cause {
             Some(cause) => f.write_str(cause),
             None => {
-                let issues = Json::Array(self.issues.iter().map(Issue::to_json).collect());
+                let issues = Json::Array(self.0.issues.iter().map(Issue::to_json).collect());
                 write_indented(&issues, 0, f)
             }
         }

@@ -113,12 +113,7 @@ impl Shape {
         let mut checker = Checker::default();
         match checker.check(self, Some(value)) {
             Some(checked) if checker.issues.is_empty() => Ok(checked),
-            _ => Err(Mismatch {
-                value: value.clone(),
-                issues: checker.issues,
-                context: None,
-                cause: None,
-            }),
+            _ => Err(Mismatch::found(value.clone(), checker.issues)),
         }
     }
 

@@ -89,18 +89,13 @@ pub fn validate(messages: Option<&Json>, validation: &Validation<'_>) -> Result<
 }
 
 fn check_shape(given: &Json) -> Result<Json, Mismatch> {
-    let mismatch = |path: Path, message| Mismatch {
-        value: given.clone(),
-        issues: vec![Issue {
-            path,
-            kind: IssueKind::TooSmall {
-                origin: "array",
-                minimum: 1,
-                message,
-            },
-        }],
-        context: None,
-        cause: None,
+    let mismatch = |path: Path, message| {
+        let kind = IssueKind::TooSmall {
+            origin: "array",
+            minimum: 1,
+            message,
+        };
+        Mismatch::found(given.clone(), vec![Issue { path, kind }])
     };
     // Only the model may say nothing: a system or user message needs a part. The first message with a
     // fault of any kind is the one reported, so the messages before it are looked at first.
