@@ -301,3 +301,74 @@ fn a_block_that_begins_again_keeps_what_it_had() {
         )
     );
 }
+
+#[test]
+fn a_start_with_another_id_begins_another_message() {
+    let chunks = [
+        r#"{"type":"start","messageId":"m1","messageMetadata":{"a":1}}"#,
+        r#"{"type":"data-x","data":1}"#,
+        r#"{"type":"start","messageId":"m2"}"#,
+    ];
+    for (builder, want) in [
+        (
+            MessageBuilder::new("m0"),
+            r#"{"id":"m2","role":"assistant","parts":[]}"#,
+        ),
+        (
+            MessageBuilder::new("m0").keeping_parts(),
+            r#"{"id":"m2","metadata":{"a":1},"role":"assistant","parts":[{"type":"data-x","data":1}]}"#,
+        ),
+    ] {
+        let mut builder = builder;
+        for chunk in chunks {
+            builder
+                .push(&Chunk::parse(chunk).expect("a chunk"))
+                .expect("fits");
+        }
+        assert_eq!(builder.message().to_js(), want);
+    }
+}
+
+#[test]
+fn what_a_provider_adds_stays_with_the_first_text_of_a_step() {
+    let mut stream = ChunkStream::new(ChunkStreamOptions::default());
+    let parts = [
+        r#"{"type":"text-start","id":"1"}"#,
+        r#"{"type":"text-delta","id":"1","delta":"","providerMetadata":{"a":{"b":1}}}"#,
+        r#"{"type":"text-delta","id":"1","delta":"x"}"#,
+        r#"{"type":"text-start","id":"2"}"#,
+        r#"{"type":"text-delta","id":"2","delta":"y","providerMetadata":{"c":{}}}"#,
+        r#"{"type":"text-delta","id":"2","delta":"z"}"#,
+    ];
+    let deltas: Vec<String> = chunks_for(&mut stream, &parts)
+        .into_iter()
+        .filter(|chunk| chunk.contains("text-delta"))
+        .collect();
+    assert_eq!(
+        deltas,
+        [
+            r#"{"type":"text-delta","id":"1","delta":"","providerMetadata":{"a":{"b":1}}}"#,
+            r#"{"type":"text-delta","id":"1","delta":"x","providerMetadata":{"a":{"b":1}}}"#,
+            r#"{"type":"text-delta","id":"2","delta":"y","providerMetadata":{"c":{}}}"#,
+            r#"{"type":"text-delta","id":"2","delta":"z"}"#,
+        ]
+    );
+}
+
+#[test]
+fn a_question_about_an_unknown_call_is_an_error() {
+    let mut stream = ChunkStream::new(ChunkStreamOptions::default());
+    let part = r#"{"type":"tool-approval-request","approvalId":"a","toolCallId":"c"}"#;
+    assert_eq!(
+        chunks_for(&mut stream, &[part]),
+        [r#"{"type":"error","errorText":"An error occurred."}"#]
+    );
+    let end: Vec<String> = stream.finish().iter().map(|chunk| chunk.to_string()).collect();
+    assert_eq!(
+        end,
+        [
+            r#"{"type":"finish-step"}"#,
+            r#"{"type":"finish","finishReason":"error"}"#
+        ]
+    );
+}

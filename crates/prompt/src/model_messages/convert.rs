@@ -10,7 +10,7 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 
 use super::file_data::{self, Normalized, invalid_url, normalize};
-use super::lenient::{member, merge, parts, read, role, some, str_of, tag, type_error};
+use super::lenient::{js_string, member, merge, parts, read, role, some, str_of, tag, type_error};
 use super::tool_output::convert_output;
 use crate::error::SdkError;
 use crate::json::{Json, Object, Text, object};
@@ -135,6 +135,10 @@ impl ToPrompt<'_> {
         }
         let mut wanted = Vec::new();
         for (declared, data) in files {
+            // A file without data is found out when its message is converted.
+            if data.is_none() {
+                continue;
+            }
             let (FileData::Url(file), _) = normalize(data.as_ref())? else {
                 continue;
             };
@@ -305,11 +309,7 @@ impl Converter<'_> {
                 tool.provider_options = options(message, path)?;
                 Ok(tool.into())
             }
-            _ => Err(SdkError::InvalidMessageRole(match message.get("role") {
-                None => "undefined".to_owned(),
-                Some(Json::String(role)) => role.to_string(),
-                Some(other) => other.to_js(),
-            })),
+            _ => Err(SdkError::InvalidMessageRole(js_string(message.get("role")))),
         }
     }
 

@@ -70,6 +70,23 @@ pub(crate) fn member<T: Typed>(part: &Json, key: &'static str, path: &Path) -> R
         .transpose()
 }
 
+/// A value as JavaScript puts it into a text.
+pub(crate) fn js_string(value: Option<&Json>) -> String {
+    match value {
+        None => "undefined".to_owned(),
+        Some(Json::String(text)) => text.to_string(),
+        Some(Json::Object(_)) => "[object Object]".to_owned(),
+        Some(Json::Array(items)) => {
+            let items = items.iter().map(|item| match item {
+                Json::Null => String::new(),
+                item => js_string(Some(item)),
+            });
+            items.collect::<Vec<_>>().join(",")
+        }
+        Some(scalar) => scalar.to_js(),
+    }
+}
+
 /// What an error says of itself: `getErrorMessage` for the values that JSON has.
 pub(crate) fn error_text(error: Option<&Json>) -> Text {
     match error {

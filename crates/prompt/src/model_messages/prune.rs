@@ -164,8 +164,7 @@ fn prune_tools(messages: &mut [Json], rule: &PruneTools) {
     // the tool: names are found across all messages.
     let mut tool_of_call: HashMap<String, String> = HashMap::new();
     for part in tool_parts(messages) {
-        if let Some(About::Call(id)) = about(part) {
-            let name = str_of(part, "toolName").unwrap_or_default();
+        if let (Some(About::Call(id)), Some(name)) = (about(part), str_of(part, "toolName")) {
             tool_of_call.insert(id.to_owned(), name.to_owned());
         }
     }

@@ -38,6 +38,7 @@ pub struct MessageBuilder {
     thoughts: HashMap<String, Block>,
     inputs: HashMap<Text, Input>,
     finish_reason: Option<Text>,
+    keeps_parts: bool,
 }
 
 /// A text or thought that is still growing. Its text is put into its part when somebody looks.
@@ -72,7 +73,7 @@ pub enum Event {
 }
 
 impl MessageBuilder {
-    /// A builder of a new message. A `start` chunk can bring another id.
+    /// A builder of a new message. A `start` chunk with another id begins another message.
     pub fn new(id: impl Into<Text>) -> Self {
         MessageBuilder {
             id: id.into(),
@@ -83,6 +84,7 @@ impl MessageBuilder {
             thoughts: HashMap::new(),
             inputs: HashMap::new(),
             finish_reason: None,
+            keeps_parts: false,
         }
     }
 
@@ -124,6 +126,13 @@ impl MessageBuilder {
             .collect();
         builder.inputs.extend(open);
         builder
+    }
+
+    /// Keeps what there is when a `start` chunk brings another id, as a chat does with the answer to its
+    /// own request; it then only renames the message.
+    pub fn keeping_parts(mut self) -> Self {
+        self.keeps_parts = true;
+        self
     }
 
     /// The message as far as it goes.
@@ -214,7 +223,11 @@ impl MessageBuilder {
             }
             "start" => {
                 if let Some(id) = chunk.get("messageId").and_then(Json::as_text) {
-                    self.id = id.clone();
+                    if self.keeps_parts {
+                        self.id = id.clone();
+                    } else if self.id != *id {
+                        *self = MessageBuilder::new(id);
+                    }
                 }
                 self.merge_metadata(chunk);
             }
@@ -286,6 +299,8 @@ impl MessageBuilder {
         };
         self.metadata = Some(match (&self.metadata, metadata) {
             (Some(Json::Object(old)), Json::Object(new)) => merge(old, new).into(),
+            // There is nothing in a number or a boolean that could be merged in.
+            (Some(old @ Json::Object(_)), Json::Number(_) | Json::Bool(_)) => old.clone(),
             _ => metadata.clone(),
         });
     }

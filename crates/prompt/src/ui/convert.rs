@@ -9,7 +9,7 @@ use std::fmt;
 use crate::error::SdkError;
 use crate::json::{Json, Object, object};
 use crate::model_messages::file_data::{invalid_url, normalized_url};
-use crate::model_messages::lenient::{is_true, role, some, str_of, tag, type_error};
+use crate::model_messages::lenient::{is_true, js_string, role, some, str_of, tag, type_error};
 use crate::model_messages::tool_output::{error_as_json, error_as_text, returned};
 use crate::path::Path;
 
@@ -69,22 +69,18 @@ impl fmt::Debug for ToModelMessages<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn to_model_messages(messages: &[Json], options: &ToModelMessages<'_>) -> Result<Vec<Json>, SdkError> {
+    // The SDK looks at the parts of all messages before it converts the first one.
+    let parts_of: Vec<&[Json]> = messages
+        .iter()
+        .enumerate()
+        .map(|(index, message)| checked_parts(index, message))
+        .collect::<Result<_, _>>()?;
     let last_user = messages
         .iter()
         .rposition(|message| role(message) == "user")
         .unwrap_or(0);
     let mut converted = Vec::new();
-    for (index, message) in messages.iter().enumerate() {
-        let path = Path::root().join("messages").join(index).join("parts");
-        let parts = match message.get("parts") {
-            Some(Json::Array(parts)) => parts.as_slice(),
-            None | Some(Json::Null) if role(message) == "assistant" => &[],
-            _ if !matches!(role(message), "system" | "user" | "assistant") => &[],
-            other => return Err(type_error(&path, other, "an array of parts")),
-        };
-        if let Some(bad) = parts.iter().position(|part| part.as_object().is_none()) {
-            return Err(type_error(&path.join(bad), parts.get(bad), "a part"));
-        }
+    for (index, (message, parts)) in messages.iter().zip(parts_of).enumerate() {
         let is_superseded = |part: &Json| {
             str_of(part, "state") == Some("approval-requested") && last_user > 0 && index < last_user
         };
@@ -97,16 +93,23 @@ pub fn to_model_messages(messages: &[Json], options: &ToModelMessages<'_>) -> Re
             "user" => converted.push(options.user(parts)?),
             "assistant" => options.assistant(parts, &mut converted)?,
             _ => {
-                let role = match message.get("role") {
-                    None => "undefined".to_owned(),
-                    Some(Json::String(role)) => role.to_string(),
-                    Some(other) => other.to_js(),
-                };
+                let role = js_string(message.get("role"));
                 return Err(SdkError::MessageConversion(format!("Unsupported role: {role}")));
             }
         }
     }
     Ok(converted)
+}
+
+fn checked_parts(index: usize, message: &Json) -> Result<&[Json], SdkError> {
+    let path = Path::root().join("messages").join(index).join("parts");
+    let Some(Json::Array(parts)) = message.get("parts") else {
+        return Err(type_error(&path, message.get("parts"), "an array of parts"));
+    };
+    match parts.iter().position(|part| part.as_object().is_none()) {
+        Some(bad) => Err(type_error(&path.join(bad), parts.get(bad), "a part")),
+        None => Ok(parts),
+    }
 }
 
 fn is_call(part: &Json) -> bool {
@@ -267,7 +270,7 @@ impl ToModelMessages<'_> {
             object! {
                 "type": "tool-call",
                 "toolCallId"?: part.get("toolCallId"),
-                "toolName": tool_name(part),
+                "toolName"?: tool_name(part),
                 "input"?: input,
                 "providerExecuted"?: part.get("providerExecuted"),
                 "providerOptions"?: call_options.or(result_options.filter(|_| has_failed)),
@@ -345,7 +348,7 @@ impl ToModelMessages<'_> {
 
     /// The output of a call that has ended well, as the model is to see it.
     fn output(&self, part: &Json) -> Json {
-        let name = tool_name(part);
+        let name = tool_name(part).unwrap_or_default();
         let tools = self.tools.filter(|tools| tools.has(name));
         // The mark says that the tool was removed: what it gave was never meant to be seen raw.
         if tools.is_none() && tag(part) == "dynamic-tool" && part.get("dynamic") == Some(&Json::Bool(false)) {
@@ -363,10 +366,10 @@ impl ToModelMessages<'_> {
     }
 }
 
-fn tool_name(part: &Json) -> &str {
+fn tool_name(part: &Json) -> Option<&str> {
     match tag(part) {
-        "dynamic-tool" => str_of(part, "toolName").unwrap_or_default(),
-        tag => tag.strip_prefix("tool-").unwrap_or_default(),
+        "dynamic-tool" => str_of(part, "toolName"),
+        tag => tag.strip_prefix("tool-"),
     }
 }
 
@@ -374,7 +377,7 @@ fn result(part: &Json, output: Json, options: Option<&Json>) -> Json {
     object! {
         "type": "tool-result",
         "toolCallId"?: part.get("toolCallId"),
-        "toolName": tool_name(part),
+        "toolName"?: tool_name(part),
         "output": output,
         "providerOptions"?: options,
     }

@@ -12,6 +12,7 @@ use std::fmt;
 
 use super::chunk::Chunk;
 use super::validate::Check;
+use crate::error::SdkError;
 use crate::json::{Json, Object, Text, object};
 use crate::model_messages::ToolOutcome;
 use crate::model_messages::lenient::error_text;
@@ -108,6 +109,15 @@ pub struct ChunkStream<'a> {
     calls: HashMap<Text, Call>,
     texts: Blocks,
     thoughts: Blocks,
+    first_text: Option<FirstText>,
+}
+
+/// The first text of a step is what the answer is read from. What the provider adds to a piece of it
+/// stays with the pieces that follow.
+#[derive(Debug)]
+struct FirstText {
+    id: Text,
+    metadata: Option<ProviderOptions>,
 }
 
 /// A call of this message, for approvals and results that follow it.
@@ -123,7 +133,9 @@ struct Call {
 #[derive(Debug, Default)]
 struct Blocks {
     used: HashSet<Text>,
-    open: HashMap<Text, Text>,
+    /// The model's ids of this step, and what they are in the chunks.
+    renamed: HashMap<Text, Text>,
+    open: HashSet<Text>,
 }
 
 impl Blocks {
@@ -134,14 +146,26 @@ impl Blocks {
             count += 1;
             unique = format!("{id}-{count}").into();
         }
-        self.open.insert(id.clone(), unique.clone());
+        self.renamed.insert(id.clone(), unique.clone());
+        self.open.insert(unique.clone());
         unique
     }
 
     /// The id that a block has in the chunks, and whether it is open.
     fn find(&self, id: &Text) -> (Text, bool) {
-        let open = self.open.get(id);
-        (open.unwrap_or(id).clone(), open.is_some())
+        let id = self.renamed.get(id).unwrap_or(id).clone();
+        let is_open = self.open.contains(&id);
+        (id, is_open)
+    }
+
+    fn end(&mut self, id: &Text) {
+        let renamed = self.renamed.remove(id);
+        self.open.remove(renamed.as_ref().unwrap_or(id));
+    }
+
+    fn end_step(&mut self) {
+        self.renamed.clear();
+        self.open.clear();
     }
 }
 
@@ -158,6 +182,7 @@ impl<'a> ChunkStream<'a> {
             calls: HashMap::new(),
             texts: Blocks::default(),
             thoughts: Blocks::default(),
+            first_text: None,
         }
     }
 
@@ -227,8 +252,8 @@ impl<'a> ChunkStream<'a> {
         let mut chunks = Vec::new();
         if self.is_in_step {
             self.is_in_step = false;
-            self.texts.open.clear();
-            self.thoughts.open.clear();
+            self.texts.end_step();
+            self.thoughts.end_step();
             chunks.push(Chunk::made(object! { "type": "finish-step" }));
         }
         chunks
@@ -277,6 +302,7 @@ impl<'a> ChunkStream<'a> {
             self.reason = StopKind::Other;
             self.has_output = false;
             self.has_ended = false;
+            self.first_text = None;
             chunks.push(Chunk::made(object! { "type": "start-step" }));
         }
     }
@@ -285,6 +311,7 @@ impl<'a> ChunkStream<'a> {
         match part {
             StreamPart::TextStart(part) => {
                 let id = self.texts.start(&part.id);
+                self.text_metadata(&id, None);
                 chunks.push(block(
                     "text-start",
                     id,
@@ -296,13 +323,15 @@ impl<'a> ChunkStream<'a> {
                 self.has_output |= !part.delta.is_empty();
                 if !part.delta.is_empty() || part.provider_metadata.is_some() {
                     let (id, is_open) = self.texts.find(&part.id);
+                    let metadata = self.text_metadata(&id, part.provider_metadata.as_ref());
                     let more = object! { "delta": &part.delta };
-                    chunks.push(block("text-delta", id, more, part.provider_metadata.as_ref()));
+                    chunks.push(block("text-delta", id, more, metadata.as_ref()));
                     self.require_open("text", &part.id, is_open, chunks);
                 }
             }
             StreamPart::TextEnd(part) => {
                 let (id, is_open) = self.texts.find(&part.id);
+                self.text_metadata(&id, None);
                 let citations = part
                     .citations
                     .as_ref()
@@ -310,7 +339,7 @@ impl<'a> ChunkStream<'a> {
                 let more = object! { "citations"?: citations };
                 chunks.push(block("text-end", id, more, part.provider_metadata.as_ref()));
                 self.require_open("text", &part.id, is_open, chunks);
-                self.texts.open.remove(&part.id);
+                self.texts.end(&part.id);
             }
             StreamPart::ReasoningStart(part) => {
                 let id = self.thoughts.start(&part.id);
@@ -330,7 +359,7 @@ impl<'a> ChunkStream<'a> {
                 let chunk = block("reasoning-end", id, object! {}, part.provider_metadata.as_ref());
                 self.reasoning(chunk, chunks);
                 self.require_open("reasoning", &part.id, is_open, chunks);
-                self.thoughts.open.remove(&part.id);
+                self.thoughts.end(&part.id);
             }
             StreamPart::ToolInputStart(part) => chunks.push(self.input_start(part)),
             StreamPart::ToolInputDelta(part) => {
@@ -380,6 +409,21 @@ impl<'a> ChunkStream<'a> {
             | StreamPart::Ping(_)
             | StreamPart::Raw(_) => {}
         }
+    }
+
+    /// What the provider adds to a piece of text, or has added to an earlier piece of the first text.
+    fn text_metadata(&mut self, id: &Text, added: Option<&ProviderOptions>) -> Option<ProviderOptions> {
+        let first = self.first_text.get_or_insert_with(|| FirstText {
+            id: id.clone(),
+            metadata: None,
+        });
+        if first.id != *id {
+            return added.cloned();
+        }
+        if added.is_some() {
+            first.metadata = added.cloned();
+        }
+        first.metadata.clone()
     }
 
     fn error(&self, error: &Json, chunks: &mut Vec<Chunk>) {
@@ -526,7 +570,7 @@ impl<'a> ChunkStream<'a> {
         }
     }
 
-    fn approval(&self, part: &ApprovalRequestContent, chunks: &mut Vec<Chunk>) {
+    fn approval(&mut self, part: &ApprovalRequestContent, chunks: &mut Vec<Chunk>) {
         let id = &part.tool_call_id;
         match self.calls.get(id) {
             Some(call) => chunks.push(Chunk::made(object! {
@@ -535,14 +579,15 @@ impl<'a> ChunkStream<'a> {
                 "toolCallId": id,
                 "inputSchemaInput"?: call.before_schema.clone(),
             })),
-            None => self.error(
-                &format!(
-                    "AI_ToolCallNotFoundForApprovalError: Tool call \"{id}\" not found for approval request \"{}\".",
-                    part.approval_id
-                )
-                .into(),
-                chunks,
-            ),
+            None => {
+                let error = SdkError::ToolCallNotFoundForApproval {
+                    tool_call_id: id.to_string(),
+                    approval_id: part.approval_id.to_string(),
+                };
+                self.has_ended = true;
+                self.reason = StopKind::Error;
+                self.error(&format!("{}: {error}", error.name()).into(), chunks);
+            }
         }
     }
 
