@@ -42,6 +42,9 @@ pub enum SdkError {
         /// Which option, and what is wrong with it.
         reason: String,
     },
+    /// Options that contradict each other.
+    #[error("{0}")]
+    InvalidArgument(String),
     /// A prompt that the provider cannot take, or that is none.
     #[error("Invalid prompt: {0}")]
     InvalidPrompt(String),
@@ -86,7 +89,9 @@ impl SdkError {
                 "AI_UnsupportedFunctionalityError"
             }
             SdkError::NoSuchProviderReference { .. } => "AI_NoSuchProviderReferenceError",
-            SdkError::InvalidProviderOptions { .. } => "AI_InvalidArgumentError",
+            SdkError::InvalidProviderOptions { .. } | SdkError::InvalidArgument(_) => {
+                "AI_InvalidArgumentError"
+            }
             SdkError::InvalidPrompt(_) | SdkError::FaultyPrompt(_) => "AI_InvalidPromptError",
             SdkError::TypeValidation(_) => "AI_TypeValidationError",
             SdkError::JsonParse(_) => "AI_JSONParseError",

@@ -22,6 +22,7 @@
 //!
 //! Faults of a single provider are named in the docs of its module.
 
+pub mod anthropic;
 pub mod chat;
 pub mod common;
 pub mod deepseek;
@@ -31,6 +32,7 @@ mod line;
 pub mod openai;
 pub mod openai_compatible;
 pub mod options;
+pub mod shape;
 pub mod xai;
 
 use std::borrow::Cow;
@@ -52,6 +54,7 @@ pub const TARGETS: &[Target] = &[
     groq::CHAT,
     xai::CHAT,
     xai::RESPONSES,
+    anthropic::MESSAGES,
     gateway::LANGUAGE_MODEL,
 ];
 

@@ -219,6 +219,55 @@ pub fn top_level(media_type: &Text) -> &str {
     media_type::top_level(media_type)
 }
 
+/// The text of an inline text file. Like JavaScript's `TextDecoder`, it drops a byte order mark and
+/// replaces what is no UTF-8.
+pub fn decoded(data: &Inline) -> Result<String, SdkError> {
+    let bytes = data.to_bytes()?;
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    Ok(String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// Text without the blanks around it, as JavaScript's `trim` sees blanks: with U+FEFF, without U+0085.
+pub fn trimmed(text: &str) -> &str {
+    text.trim_matches(is_blank)
+}
+
+/// What JavaScript's `\s` and `trim` take for a blank.
+pub fn is_blank(character: char) -> bool {
+    character == '\u{feff}' || (character.is_whitespace() && character != '\u{85}')
+}
+
+/// How many tokens a model may think for at a level: a share of its longest answer, within bounds.
+/// `None` is for models that can do without thinking; the others get the least, with a warning.
+pub fn reasoning_budget(
+    reasoning: Reasoning,
+    longest_answer: f64,
+    most: f64,
+    least: f64,
+    warn: &mut impl FnMut(Warning),
+) -> f64 {
+    let share = match reasoning {
+        Reasoning::Minimal => 0.02,
+        Reasoning::Low => 0.1,
+        Reasoning::Medium => 0.3,
+        Reasoning::High => 0.6,
+        Reasoning::ExtraHigh => 0.9,
+        Reasoning::Max => 0.95,
+        Reasoning::None | Reasoning::ProviderDefault => {
+            warn(Warning::compatibility(
+                "reasoning",
+                format!(
+                    "reasoning \"none\" is not supported by this model. mapped to the minimum reasoning budget \
+                     of {least} tokens."
+                ),
+            ));
+            return least;
+        }
+    };
+    // JavaScript rounds halves up; the numbers here are positive.
+    (longest_answer * share + 0.5).floor().max(least).min(most)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
