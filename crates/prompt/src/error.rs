@@ -57,6 +57,9 @@ pub enum SdkError {
     /// JSON text that cannot be read.
     #[error("JSON parsing failed: {0}")]
     JsonParse(String),
+    /// JSON text that cannot be read, where the SDK lets the platform's own error through.
+    #[error("{0}")]
+    Syntax(String),
     /// A value that the SDK's schema library refuses outside of the SDK's own errors.
     #[error("{0}")]
     Schema(String),
@@ -95,6 +98,7 @@ impl SdkError {
             SdkError::InvalidPrompt(_) | SdkError::FaultyPrompt(_) => "AI_InvalidPromptError",
             SdkError::TypeValidation(_) => "AI_TypeValidationError",
             SdkError::JsonParse(_) => "AI_JSONParseError",
+            SdkError::Syntax(_) => "SyntaxError",
             SdkError::Schema(_) => "ZodError",
             SdkError::InvalidCharacter(_) => "InvalidCharacterError",
             SdkError::Download { .. } => "AI_DownloadError",

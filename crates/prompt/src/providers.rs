@@ -27,6 +27,7 @@ pub mod chat;
 pub mod common;
 pub mod deepseek;
 pub mod gateway;
+pub mod google;
 pub mod groq;
 mod line;
 pub mod openai;
@@ -55,6 +56,7 @@ pub const TARGETS: &[Target] = &[
     xai::CHAT,
     xai::RESPONSES,
     anthropic::MESSAGES,
+    google::GENERATE,
     gateway::LANGUAGE_MODEL,
 ];
 
