@@ -22,14 +22,17 @@
 //!
 //! Faults of a single provider are named in the docs of its module.
 
+pub mod amazon_bedrock;
 pub mod anthropic;
 pub mod chat;
+pub mod cohere;
 pub mod common;
 pub mod deepseek;
 pub mod gateway;
 pub mod google;
 pub mod groq;
 mod line;
+pub mod mistral;
 pub mod openai;
 pub mod openai_compatible;
 pub mod options;
@@ -57,6 +60,9 @@ pub const TARGETS: &[Target] = &[
     xai::RESPONSES,
     anthropic::MESSAGES,
     google::GENERATE,
+    amazon_bedrock::CONVERSE,
+    mistral::CHAT,
+    cohere::CHAT,
     gateway::LANGUAGE_MODEL,
 ];
 

@@ -12,11 +12,11 @@
 
 mod assistant;
 mod cache;
-mod models;
+pub(super) mod models;
 mod options;
 mod prompt;
 mod results;
-mod schema;
+pub(super) mod schema;
 mod tools;
 mod user;
 

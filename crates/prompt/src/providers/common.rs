@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Profile;
 use crate::error::SdkError;
-use crate::json::{Json, Text, object};
+use crate::json::{Json, Object, Text, object};
 use crate::media_type;
 use crate::path::Path;
 use crate::typed::{Form, Typed};
@@ -225,6 +225,26 @@ pub fn decoded(data: &Inline) -> Result<String, SdkError> {
     let bytes = data.to_bytes()?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     Ok(String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// The words that ask a model for JSON, behind the instructions it has already. `suffix` replaces the
+/// last line of those for a schema.
+pub fn json_instruction(before: &str, schema: Option<&Object>, suffix: Option<&str>) -> Text {
+    let mut lines = Vec::with_capacity(5);
+    if !before.is_empty() {
+        lines.extend([before.to_owned(), String::new()]);
+    }
+    match schema {
+        Some(schema) => lines.extend([
+            "JSON schema:".to_owned(),
+            Json::from(schema).to_js(),
+            suffix
+                .unwrap_or("You MUST answer with a JSON object that matches the JSON schema above.")
+                .to_owned(),
+        ]),
+        None => lines.push("You MUST answer with JSON.".to_owned()),
+    }
+    lines.join("\n").into()
 }
 
 /// Text without the blanks around it, as JavaScript's `trim` sees blanks: with U+FEFF, without U+0085.

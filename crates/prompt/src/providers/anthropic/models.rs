@@ -2,29 +2,29 @@
 
 /// What a model can and cannot do, as far as a request depends on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Model {
+pub(in crate::providers) struct Model {
     /// The longest answer in tokens.
-    pub(super) max_output: f64,
+    pub(in crate::providers) max_output: f64,
     /// Whether an answer can be held to a schema.
-    pub(super) has_structured_output: bool,
+    pub(in crate::providers) has_structured_output: bool,
     /// Whether the model decides itself how much it thinks.
-    pub(super) thinks_adaptively: bool,
+    pub(in crate::providers) thinks_adaptively: bool,
     /// Whether temperature and the like are taken.
-    pub(super) takes_sampling: bool,
+    pub(in crate::providers) takes_sampling: bool,
     /// Whether there is an effort between high and max.
-    pub(super) has_extra_high: bool,
+    pub(in crate::providers) has_extra_high: bool,
     /// Whether thinking can be off when the effort is above high.
-    pub(super) can_rest_above_high: bool,
+    pub(in crate::providers) can_rest_above_high: bool,
     /// Whether thinking can be off at all.
-    pub(super) can_rest: bool,
+    pub(in crate::providers) can_rest: bool,
     /// Whether thinking can have a budget of tokens.
-    pub(super) takes_budget: bool,
+    pub(in crate::providers) takes_budget: bool,
     /// Whether the caller can force a tool.
-    pub(super) can_be_forced: bool,
+    pub(in crate::providers) can_be_forced: bool,
     /// Whether it can think between tools only.
-    pub(super) thinks_between_tools: bool,
+    pub(in crate::providers) thinks_between_tools: bool,
     /// Whether the SDK knows the model.
-    pub(super) is_known: bool,
+    pub(in crate::providers) is_known: bool,
 }
 
 const OLD: Model = Model {
@@ -151,7 +151,7 @@ const FAMILIES: &[(&[&str], Model)] = &[
 
 /// What is known about the model of this id. A Claude of a family that is not known counts as a coming
 /// one, unless its name is that of an early one.
-pub(super) fn of(id: &str) -> Model {
+pub(in crate::providers) fn of(id: &str) -> Model {
     let family = FAMILIES
         .iter()
         .find(|(names, _)| names.iter().any(|name| id.contains(name)));

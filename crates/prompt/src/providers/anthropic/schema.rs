@@ -44,7 +44,7 @@ const CONSTRAINTS: [&str; 14] = [
 const MOST_OPTIONAL: usize = 10;
 
 /// The schema as the decoder takes it.
-pub(super) fn sanitized(schema: &Object) -> Object {
+pub(in crate::providers) fn sanitized(schema: &Object) -> Object {
     let given = |key: &str| schema.get(key).filter(|value| !value.is_null());
     if let Some(reference) = given("$ref") {
         let mut result = object! { "$ref": reference };
@@ -148,7 +148,7 @@ fn spaced(key: &str) -> String {
 }
 
 /// Whether the decoder can hold an answer to this schema without losing anything.
-pub(super) fn is_supported(schema: &Json) -> bool {
+pub(in crate::providers) fn is_supported(schema: &Json) -> bool {
     if has_cycle(schema) {
         return false;
     }
