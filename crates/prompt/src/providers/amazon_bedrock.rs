@@ -5,13 +5,16 @@
 //! need a name that the API allows. Options are read under `amazonBedrock`, else `bedrock`. Settings:
 //! `modelFamily`, for profiles that do not name their model.
 //!
-//! Anthropic's own tools are reported as unsupported for every model: their input schemas are not part
-//! of this crate.
+//! Anthropic's own tools go along with the schemas of their input, which `tool_inputs.json` holds as the
+//! packages generate them.
 //!
 //! Known faults, mended in the fixed profile:
 //!
 //! * The input of a call that is an object as JSON text is wrapped like one that is none. Mended: it is
 //!   read.
+//! * The level of reasoning `max` is not known. Mended: it is the highest effort or budget.
+//! * The warning about a tool that is unknown names a placeholder. Mended: it names the tool.
+//! * A schema for the answer loses the definitions beside a reference. Mended: they stay.
 //! * Failed tools look like any other. Mended: their results have the status `error`.
 
 mod history;
@@ -23,10 +26,10 @@ use self::messages::Converter;
 use super::anthropic::models::{self, Model};
 use super::anthropic::schema;
 use super::chat;
-use super::common::{reasoning_budget, reasoning_effort};
+use super::common::{self, reasoning_budget, reasoning_effort};
 use super::options::Options;
 use super::shape::{Shape, may};
-use super::{Call, Log, Request, Target};
+use super::{Call, Log, Profile, Request, Target};
 use crate::error::SdkError;
 use crate::json::{Json, Number, Object, Text, object};
 use crate::types::call::{FunctionTool, RequiredChoice};
@@ -142,8 +145,9 @@ fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
             .is_some_and(|config| config.contains_key("budgetTokens")),
     );
     let mut sampling = Sampling::read(call, &family, log);
-    reason(&mut config, options.reasoning, &family, log);
+    reason(&mut config, call, &family, log);
     let thinking = Thinking::of(config.unwrap_or_default());
+    let for_tools = Family::of(call, thinking.given_budget.is_some());
 
     // What goes to the model itself, beside what Bedrock understands.
     let mut fields = Fields(
@@ -182,25 +186,37 @@ fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
     } else {
         options.tool_choice.as_ref()
     };
-    let one_at_a_time = anthropic.get("disableParallelToolUse") == Some(&Json::Bool(true));
-    let prepared = tools::prepare(options.tools.as_ref(), answer, choice, one_at_a_time, &family);
+    let one_at_a_time = anthropic.get("disableParallelToolUse").and_then(Json::as_bool);
+    let prepared = tools::prepare(
+        options.tools.as_ref(),
+        answer,
+        choice,
+        one_at_a_time,
+        &for_tools,
+        call.profile,
+    )?;
     log.warn_all(prepared.warnings);
     let has_active_tools = prepared.config.is_some() || prepared.choice.is_some();
     if let Some(choice) = prepared.choice {
         fields.set("tool_choice", choice);
     }
-    if let Some(betas) = settings.get("anthropicBeta") {
-        fields.set("anthropic_beta", betas);
+    let betas = settings.get("anthropicBeta").and_then(Json::as_array);
+    if betas.is_some() || !prepared.betas.is_empty() {
+        let given = betas.unwrap_or_default().iter().cloned();
+        let all: Vec<Json> = given.chain(prepared.betas.into_iter().map(Json::from)).collect();
+        fields.set("anthropic_beta", all);
     }
     thinking.tell(&mut fields, &mut sampling, &family, log);
     if let Some(schema) = native {
         fields.nest(
             "output_config",
             "format",
-            object! { "type": "json_schema", "schema": schema::sanitized(schema) },
+            object! { "type": "json_schema", "schema": schema::sanitized(schema, call.profile == Profile::Fixed) },
         );
     }
     sampling.limit(thinking.is_on(), &family, log);
+
+    let inference = sampling.into_json(options.stop_sequences.clone(), &family, log);
 
     let mut history = History::new(call.prompt);
     if !has_active_tools {
@@ -210,7 +226,6 @@ fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
         history.ask_for_json(schema);
     }
     let (system, messages) = Converter::new(&history, call.model, call.profile, log).convert()?;
-    let inference = sampling.to_json(options.stop_sequences.clone(), &family, log);
     let paths = family
         .is_anthropic
         .then(|| vec![Json::from("/delta/stop_sequence")]);
@@ -362,7 +377,7 @@ impl Sampling {
         }
     }
 
-    fn to_json(mut self, mut stop: Option<Vec<Text>>, family: &Family<'_>, log: &mut Log) -> Object {
+    fn into_json(mut self, mut stop: Option<Vec<Text>>, family: &Family<'_>, log: &mut Log) -> Object {
         if family.is_open_ai {
             let details = |feature: &str| {
                 format!("{feature} is not supported by this OpenAI model on the Converse API")
@@ -394,7 +409,7 @@ fn drop_with<T>(log: &mut Log, value: &mut Option<T>, feature: &str, details: im
 
 /// Turns the level of reasoning that the call asks for into the options of the model's family. Options
 /// that are given win.
-fn reason(config: &mut Option<Object>, reasoning: Option<Reasoning>, family: &Family<'_>, log: &mut Log) {
+fn reason(config: &mut Option<Object>, call: &Call<'_>, family: &Family<'_>, log: &mut Log) {
     const EFFORTS: &[(&str, &str)] = &[
         ("minimal", "low"),
         ("low", "low"),
@@ -402,24 +417,32 @@ fn reason(config: &mut Option<Object>, reasoning: Option<Reasoning>, family: &Fa
         ("high", "high"),
         ("xhigh", "max"),
     ];
-    let Some(reasoning) = reasoning.filter(|reasoning| reasoning.is_custom()) else {
+    let Some(reasoning) = call.options.reasoning.filter(|reasoning| reasoning.is_custom()) else {
         return;
     };
     let mut warn = |warning| log.warn(warning);
+    let mut known = || common::without_max(Some(reasoning), call.profile, &mut warn);
     let mut resolved = if family.is_anthropic && reasoning == Reasoning::None {
         *config = None;
         object! { "type": "disabled" }
     } else if family.is_anthropic && family.model.thinks_adaptively {
-        let effort = reasoning_effort(Some(reasoning), EFFORTS, None, &mut warn);
+        let effort = reasoning_effort(known(), EFFORTS, None, &mut warn);
         object! { "type": "adaptive", "maxReasoningEffort"?: effort }
     } else if family.is_anthropic {
         let most = family.model.max_output;
+        match known() {
+            Some(_) => {}
+            None => {
+                without_rest(config);
+                return;
+            }
+        }
         let budget = reasoning_budget(reasoning, most, most, 1024.0, &mut warn);
         object! { "type": "enabled", "budgetTokens"?: Number::from_f64(budget) }
     } else if reasoning == Reasoning::None {
         config.clone().unwrap_or_default()
     } else if family.is_open_ai || family.is_nova || config.is_some() {
-        let effort = reasoning_effort(Some(reasoning), EFFORTS, None, &mut warn);
+        let effort = reasoning_effort(known(), EFFORTS, None, &mut warn);
         object! { "type"?: family.is_nova.then_some("enabled"), "maxReasoningEffort"?: effort }
     } else {
         warn(Warning::unsupported_because(
@@ -432,11 +455,18 @@ fn reason(config: &mut Option<Object>, reasoning: Option<Reasoning>, family: &Fa
     if let Some(given) = config {
         resolved.extend_from(given);
     }
-    if resolved.get("type") == Some(&"disabled".into()) {
-        resolved.remove("maxReasoningEffort");
-        resolved.remove("budgetTokens");
-    }
     *config = Some(resolved);
+    without_rest(config);
+}
+
+/// Where thinking is off there is nothing more to say about it.
+fn without_rest(config: &mut Option<Object>) {
+    if let Some(config) = config
+        && config.get("type") == Some(&"disabled".into())
+    {
+        config.remove("maxReasoningEffort");
+        config.remove("budgetTokens");
+    }
 }
 
 /// How the model is told to think.

@@ -7,10 +7,13 @@
 //!
 //! * A document given as base64 is sent as base64. Mended: it is decoded.
 //! * The input of a tool call that is JSON text already is quoted once more. Mended: sent as it is.
+//! * The level of reasoning `max` is not known. Mended: it is the largest budget.
 //! * What the model says beside its calls is lost. Mended: it is sent as the plan of its tools.
 
 use super::chat;
-use super::common::{arguments_stringified, data_url, decoded, part_path, reasoning_budget, top_level};
+use super::common::{
+    arguments_stringified, data_url, decoded, part_path, reasoning_budget, top_level, without_max,
+};
 use super::options::Options;
 use super::shape::{Shape, may};
 use super::{Call, Log, Profile, Request, Target};
@@ -65,19 +68,24 @@ fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
         "tools"?: tools,
         "tool_choice"?: choice,
         "documents"?: (!documents.is_empty()).then_some(documents),
-        "thinking"?: thinking(&own, options.reasoning, log),
+        "thinking"?: thinking(&own, options.reasoning, call.profile, log),
     };
     Ok(Request::new("/v2/chat", body))
 }
 
-fn thinking(own: &Object, reasoning: Option<Reasoning>, log: &mut Log) -> Option<Object> {
+fn thinking(own: &Object, reasoning: Option<Reasoning>, profile: Profile, log: &mut Log) -> Option<Object> {
     if let Some(thinking) = own.get("thinking") {
         return Some(object! {
             "type": thinking.get("type").cloned().unwrap_or_else(|| "enabled".into()),
             "token_budget"?: thinking.get("tokenBudget"),
         });
     }
-    let reasoning = reasoning.filter(|reasoning| reasoning.is_custom())?;
+    let mut warn = |warning| log.warn(warning);
+    let reasoning = without_max(
+        reasoning.filter(|reasoning| reasoning.is_custom()),
+        profile,
+        &mut warn,
+    )?;
     if reasoning == Reasoning::None {
         return Some(object! { "type": "disabled" });
     }

@@ -257,6 +257,23 @@ pub fn is_blank(character: char) -> bool {
     character == '\u{feff}' || (character.is_whitespace() && character != '\u{85}')
 }
 
+/// The level of reasoning for packages whose helpers do not know the level `max`: they warn and go on
+/// without one. The mended profile keeps it.
+pub fn without_max(
+    reasoning: Option<Reasoning>,
+    profile: Profile,
+    warn: &mut impl FnMut(Warning),
+) -> Option<Reasoning> {
+    if reasoning == Some(Reasoning::Max) && profile == Profile::Exact {
+        warn(Warning::unsupported_because(
+            "reasoning",
+            "reasoning \"max\" is not supported by this model.",
+        ));
+        return None;
+    }
+    reasoning
+}
+
 /// How many tokens a model may think for at a level: a share of its longest answer, within bounds.
 /// `None` is for models that can do without thinking; the others get the least, with a warning.
 pub fn reasoning_budget(

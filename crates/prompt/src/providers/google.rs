@@ -23,7 +23,7 @@ use super::options::Options;
 use super::{Call, Log, Request, Target};
 use crate::error::SdkError;
 use crate::json::{Json, Number, Object, object};
-use crate::types::{Reasoning, Tool, Warning};
+use crate::types::{CallOptions, Reasoning, Tool, ToolChoice, Warning};
 
 /// The API that generates content.
 pub const GENERATE: Target = Target {
@@ -43,7 +43,9 @@ const HARMS: [&str; 4] = [
 ];
 
 fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
-    let options = call.options;
+    let model = models::of(call.model);
+    let with_answer = answer_tool(call, &model);
+    let options = with_answer.as_ref().unwrap_or(call.options);
     let own = Options::of(options.provider_options.as_ref(), "google");
     let mut own = own.shaped(&options::CALL)?.unwrap_or_default();
     let name = call
@@ -51,9 +53,7 @@ fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
         .get("name")
         .and_then(Json::as_str)
         .unwrap_or("google.generative-ai");
-    other_platform(&mut own, call, name, log);
-
-    let model = models::of(call.model);
+    other_platform(&mut own, options, name, log);
     for (feature, is_set) in [
         ("frequencyPenalty", options.frequency_penalty.is_some()),
         ("presencePenalty", options.presence_penalty.is_some()),
@@ -113,10 +113,29 @@ fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
     ))
 }
 
+/// The options with a tool for the answer, where the model does not take a JSON format together with
+/// the caller's tools, or not when one of them must be called.
+fn answer_tool(call: &Call<'_>, model: &models::Model) -> Option<CallOptions> {
+    let choice = call.options.tool_choice.as_ref();
+    let is_forced = matches!(choice, Some(ToolChoice::Required(_) | ToolChoice::Tool(_)));
+    if !model.is_gemini || (model.is_gemini_3 && !is_forced) {
+        return None;
+    }
+    let mut options = call.options.clone();
+    if matches!(choice, Some(ToolChoice::None(_)))
+        && let Some(tools) = &mut options.tools
+    {
+        tools.retain(|tool| matches!(tool, Tool::Function(_)));
+    }
+    let mut options = chat::answer_tool(&options)?;
+    options.response_format = None;
+    Some(options)
+}
+
 /// Options and tools that only Google's other platform has.
-fn other_platform(own: &mut Object, call: &Call<'_>, name: &str, log: &mut Log) {
+fn other_platform(own: &mut Object, options: &CallOptions, name: &str, log: &mut Log) {
     let is_rag = |tool: &Tool| matches!(tool, Tool::Provider(tool) if &*tool.id == "google.vertex_rag_store");
-    if call.options.tools.iter().flatten().any(is_rag) {
+    if options.tools.iter().flatten().any(is_rag) {
         log.warn(Warning::other(format!(
             "The 'vertex_rag_store' tool is only supported with the Google Vertex provider and might not be \
              supported or could behave unexpectedly with the current Google provider ({name})."

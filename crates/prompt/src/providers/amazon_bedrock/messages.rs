@@ -360,9 +360,27 @@ impl<'a, 'l> Converter<'a, 'l> {
             ToolOutput::Json(output) => text(stringify(&output.value, self.profile)),
             ToolOutput::ErrorJson(output) => text(stringify(&output.value, self.profile)),
             ToolOutput::Content(output) => {
-                let items: Result<Vec<Object>, SdkError> =
-                    output.value.iter().map(|item| self.item(item)).collect();
-                items?
+                // The SDK looks at documents last, so a fault elsewhere comes first.
+                let items: Result<Vec<Item<'_>>, SdkError> = output.value.iter().map(item).collect();
+                let blocks: Result<Vec<Object>, SdkError> = items?
+                    .into_iter()
+                    .map(|item| match item {
+                        Item::Block(block) => Ok(block),
+                        Item::Document(item, full) => {
+                            let FileData::Data(file) = &item.data else {
+                                return Err(refused(item));
+                            };
+                            let bytes = file.data.to_base64();
+                            self.document(
+                                &full,
+                                item.filename.as_ref(),
+                                bytes,
+                                item.provider_options.as_ref(),
+                            )
+                        }
+                    })
+                    .collect();
+                blocks?
             }
         };
         // The API can mark failures; the SDK does not.
@@ -374,37 +392,39 @@ impl<'a, 'l> Converter<'a, 'l> {
             "status"?: status,
         } })
     }
+}
 
-    fn item(&mut self, item: &ContentItem) -> Result<Object, SdkError> {
-        match item {
-            ContentItem::Text(item) => Ok(object! { "text": &item.text }),
-            ContentItem::File(item) => self.file_item(item),
-            ContentItem::Custom(_) => Err(SdkError::unsupported(
+/// An item of a content output on its way.
+enum Item<'a> {
+    Block(Object),
+    Document(&'a FileItem, Text),
+}
+
+fn item(item: &ContentItem) -> Result<Item<'_>, SdkError> {
+    let file = match item {
+        ContentItem::Text(item) => return Ok(Item::Block(object! { "text": &item.text })),
+        ContentItem::File(item) => item,
+        ContentItem::Custom(_) => {
+            return Err(SdkError::unsupported(
                 "unsupported tool content part type: custom",
-            )),
+            ));
         }
+    };
+    let is_inline = matches!(file.data, FileData::Data(_));
+    let is_stored = matches!(&file.data, FileData::Url(url) if url.url.url().scheme() == "s3");
+    if !is_inline && !is_stored {
+        return Err(refused(file));
     }
+    let full = media_type::resolve(&file.media_type, &file.data)?;
+    match medium(&full, &file.data)? {
+        Some(medium) => Ok(Item::Block(medium)),
+        None if is_inline => Ok(Item::Document(file, full)),
+        None => Err(refused(file)),
+    }
+}
 
-    fn file_item(&mut self, item: &FileItem) -> Result<Object, SdkError> {
-        let refused =
-            || SdkError::unsupported(format!("tool result file data of type \"{}\"", item.data.tag()));
-        let data = match &item.data {
-            FileData::Data(file) => Some(&file.data),
-            FileData::Url(file) if file.url.url().scheme() == "s3" => None,
-            _ => return Err(refused()),
-        };
-        let full = media_type::resolve(&item.media_type, &item.data)?;
-        if let Some(medium) = medium(&full, &item.data)? {
-            return Ok(medium);
-        }
-        let bytes = data.ok_or_else(refused)?.to_base64();
-        self.document(
-            &full,
-            item.filename.as_ref(),
-            bytes,
-            item.provider_options.as_ref(),
-        )
-    }
+fn refused(item: &FileItem) -> SdkError {
+    SdkError::unsupported(format!("tool result file data of type \"{}\"", item.data.tag()))
 }
 
 /// The options for Bedrock, under its new name or its old one.

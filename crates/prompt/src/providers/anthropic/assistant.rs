@@ -59,7 +59,7 @@ impl Converter<'_, '_> {
                     }
                     AssistantPart::ToolResult(part) => {
                         let count = content.len();
-                        let is_mcp = mcp_calls.contains(&part.tool_call_id);
+                        let is_mcp = mcp_calls.contains(&*part.tool_call_id);
                         self.provider_result(part, is_mcp, mark, &mut content)?;
                         if content.len() == count {
                             self.log
@@ -164,7 +164,7 @@ impl Converter<'_, '_> {
         &mut self,
         part: &ToolCallPart,
         mark: Option<Json>,
-        mcp_calls: &mut HashSet<Text>,
+        mcp_calls: &mut HashSet<String>,
     ) -> Option<Object> {
         if part.provider_executed == Some(true) {
             return self.provider_call(part, mark, mcp_calls);
@@ -172,21 +172,24 @@ impl Converter<'_, '_> {
         let caller = caller(part.provider_options.as_ref());
         let input = input(part.input.as_ref());
         let toolset = self.toolset(&part.tool_name, part.provider_options.as_ref());
-        let action = toolset.as_ref().map(|toolset| {
-            let action = input.get("action").and_then(Json::as_text).cloned();
-            if action.is_none() {
-                self.log.warn(Warning::other(format!(
-                    "toolset tool call for tool {} is missing the action",
-                    part.tool_name
-                )));
-            }
-            action.unwrap_or_else(|| toolset.clone())
-        });
+        let name = match &toolset {
+            None => Some(Json::from(&part.tool_name)),
+            Some(toolset) => match input.get("action") {
+                Some(Json::String(action)) => Some(action.into()),
+                _ => {
+                    self.log.warn(Warning::other(format!(
+                        "toolset tool call for tool {} is missing the action",
+                        part.tool_name
+                    )));
+                    toolset.0.clone()
+                }
+            },
+        };
         Some(object! {
             "type": "tool_use",
             "id": &part.tool_call_id,
-            "name": action.unwrap_or_else(|| part.tool_name.clone()),
-            "toolset_name"?: toolset,
+            "name"?: name,
+            "toolset_name"?: toolset.and_then(|toolset| toolset.0),
             "input": input,
             "caller"?: caller,
             "cache_control"?: mark,
@@ -198,12 +201,12 @@ impl Converter<'_, '_> {
         &mut self,
         part: &ToolCallPart,
         mark: Option<Json>,
-        mcp_calls: &mut HashSet<Text>,
+        mcp_calls: &mut HashSet<String>,
     ) -> Option<Object> {
         let own = own(part.provider_options.as_ref());
         let get = |key: &str| own.and_then(|own| own.get(key)).and_then(Json::as_text);
         if get("type").is_some_and(|kind| &**kind == "mcp-tool-use") {
-            mcp_calls.insert(part.tool_call_id.clone());
+            mcp_calls.insert(part.tool_call_id.to_string());
             let Some(server) = get("serverName") else {
                 self.log.warn(Warning::other(
                     "mcp tool use server name is required and must be a string",

@@ -8,16 +8,16 @@ const MOST: usize = 4;
 
 /// Hands out cache marks and counts them over the whole request.
 #[derive(Debug, Default)]
-pub(super) struct Cache {
+pub(in crate::providers) struct Cache {
     /// Marks that count although they are not in the prompt.
-    pub(super) count: usize,
+    pub(in crate::providers) count: usize,
     /// What there is to warn about. The SDK gives these warnings last.
-    pub(super) warnings: Vec<Warning>,
+    pub(in crate::providers) warnings: Vec<Warning>,
 }
 
 impl Cache {
     /// The mark in the options of something that can have one.
-    pub(super) fn mark(&mut self, options: Option<&ProviderOptions>) -> Option<Json> {
+    pub(in crate::providers) fn mark(&mut self, options: Option<&ProviderOptions>) -> Option<Json> {
         let mark = wanted(options)?;
         self.count += 1;
         if self.count > MOST {
@@ -35,7 +35,7 @@ impl Cache {
     }
 
     /// Warns if something that cannot have a mark wants one.
-    pub(super) fn refuse(&mut self, options: Option<&ProviderOptions>, what: &str) {
+    pub(in crate::providers) fn refuse(&mut self, options: Option<&ProviderOptions>, what: &str) {
         if wanted(options).is_some() {
             self.warnings.push(Warning::unsupported_because(
                 "cache_control on non-cacheable context",

@@ -43,12 +43,15 @@ const CONSTRAINTS: [&str; 14] = [
 /// The most optional properties that the decoder takes without trouble.
 const MOST_OPTIONAL: usize = 10;
 
-/// The schema as the decoder takes it.
-pub(in crate::providers) fn sanitized(schema: &Object) -> Object {
+/// The schema as the decoder takes it. Definitions beside a reference are kept if wanted: without them it
+/// leads nowhere, but an older version of the SDK's helper leaves them out.
+pub(in crate::providers) fn sanitized(schema: &Object, keeps: bool) -> Object {
     let given = |key: &str| schema.get(key).filter(|value| !value.is_null());
     if let Some(reference) = given("$ref") {
         let mut result = object! { "$ref": reference };
-        result.extend_from(&definitions(schema));
+        if keeps {
+            result.extend_from(&definitions(schema, keeps));
+        }
         return result;
     }
     let mut result = Object::new();
@@ -61,15 +64,23 @@ pub(in crate::providers) fn sanitized(schema: &Object) -> Object {
     for key in ["enum", "type"] {
         result.insert_some(key, given(key));
     }
-    result.insert_some("anyOf", given("anyOf").or(given("oneOf")).map(each));
-    result.insert_some("allOf", given("allOf").map(each));
-    result.extend_from(&definitions(schema));
+    result.insert_some(
+        "anyOf",
+        given("anyOf")
+            .or(given("oneOf"))
+            .map(|schemas| each(schemas, keeps)),
+    );
+    result.insert_some("allOf", given("allOf").map(|schemas| each(schemas, keeps)));
+    result.extend_from(&definitions(schema, keeps));
     if given("type").and_then(Json::as_str) == Some("object") || given("properties").is_some() {
-        result.insert_some("properties", given("properties").map(named));
+        result.insert_some(
+            "properties",
+            given("properties").map(|schemas| named(schemas, keeps)),
+        );
         result.insert("additionalProperties", false);
         result.insert_some("required", given("required"));
     }
-    result.insert_some("items", given("items").map(each));
+    result.insert_some("items", given("items").map(|schemas| each(schemas, keeps)));
     let format = given("format").and_then(Json::as_text);
     result.insert_some("format", format.filter(|format| FORMATS.contains(&&***format)));
     if let Some(words) = constraints(schema) {
@@ -82,33 +93,41 @@ pub(in crate::providers) fn sanitized(schema: &Object) -> Object {
     result
 }
 
-fn definitions(schema: &Object) -> Object {
+fn definitions(schema: &Object, keeps: bool) -> Object {
     ["definitions", "$defs"]
         .iter()
-        .filter_map(|key| Some((*key, named(schema.get(key).filter(|value| !value.is_null())?))))
+        .filter_map(|key| {
+            Some((
+                *key,
+                named(schema.get(key).filter(|value| !value.is_null())?, keeps),
+            ))
+        })
         .collect()
 }
 
-fn one(schema: &Json) -> Json {
+fn one(schema: &Json, keeps: bool) -> Json {
     match schema {
-        Json::Object(schema) => sanitized(schema).into(),
+        Json::Object(schema) => sanitized(schema, keeps).into(),
         other => other.clone(),
     }
 }
 
 /// A schema, or each of a list of schemas.
-fn each(schemas: &Json) -> Json {
+fn each(schemas: &Json, keeps: bool) -> Json {
     match schemas {
-        Json::Array(schemas) => Json::Array(schemas.iter().map(one).collect()),
-        schema => one(schema),
+        Json::Array(schemas) => Json::Array(schemas.iter().map(|schema| one(schema, keeps)).collect()),
+        schema => one(schema, keeps),
     }
 }
 
-fn named(schemas: &Json) -> Json {
+fn named(schemas: &Json, keeps: bool) -> Json {
     match schemas {
-        Json::Object(schemas) => {
-            Json::Object(schemas.iter().map(|(name, schema)| (name, one(schema))).collect())
-        }
+        Json::Object(schemas) => Json::Object(
+            schemas
+                .iter()
+                .map(|(name, schema)| (name, one(schema, keeps)))
+                .collect(),
+        ),
         other => other.clone(),
     }
 }
@@ -343,7 +362,7 @@ mod tests {
             r#"{"type":"object","description":"d","properties":{"a":{"type":"string","minLength":2,"format":"x"}},
                 "oneOf":[{"const":null}],"minProperties":1}"#,
         );
-        let schema = sanitized(schema.as_object().expect("an object"));
+        let schema = sanitized(schema.as_object().expect("an object"), true);
         assert_eq!(
             Json::from(schema).to_js(),
             concat!(

@@ -9,10 +9,10 @@ use crate::types::call::{FunctionTool, ProviderTool};
 use crate::types::{Tool, ToolChoice, Warning};
 
 /// The tool whose calls name one of its members.
-pub(super) const COMPUTER_TOOLSET: &str = "anthropic.computer_toolset_20260801";
+pub(in crate::providers) const COMPUTER_TOOLSET: &str = "anthropic.computer_toolset_20260801";
 
 /// Anthropic's names for its own tools.
-pub(super) const NAMES: &[(&str, &str)] = &[
+pub(in crate::providers) const NAMES: &[(&str, &str)] = &[
     ("anthropic.code_execution_20250522", "code_execution"),
     ("anthropic.code_execution_20250825", "code_execution"),
     ("anthropic.code_execution_20260120", "code_execution"),
@@ -141,22 +141,22 @@ const TOOLSET: Shape = Shape::Fields(&[may(
 
 /// What model and provider can do with tools.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Support {
-    pub(super) structured_output: bool,
-    pub(super) strict: bool,
+pub(in crate::providers) struct Support {
+    pub(in crate::providers) structured_output: bool,
+    pub(in crate::providers) strict: bool,
 }
 
 /// Tools on their way into the request.
 #[derive(Debug, Default)]
-pub(super) struct Prepared {
-    pub(super) tools: Vec<Object>,
-    pub(super) warnings: Vec<Warning>,
-    pub(super) betas: Vec<String>,
+pub(in crate::providers) struct Prepared {
+    pub(in crate::providers) tools: Vec<Object>,
+    pub(in crate::providers) warnings: Vec<Warning>,
+    pub(in crate::providers) betas: Vec<String>,
 }
 
 impl Prepared {
     /// Adds a tool. `eager` is what a tool that says nothing does about streaming its input.
-    pub(super) fn add(
+    pub(in crate::providers) fn add(
         &mut self,
         tool: &Tool,
         cache: &mut Cache,
@@ -309,7 +309,7 @@ fn snake_case(map: &Json) -> Json {
 
 /// The choice among the tools. Where a tool cannot be forced, the request asks for none in particular
 /// and only offers the one.
-pub(super) fn choose(
+pub(in crate::providers) fn choose(
     choice: Option<&ToolChoice>,
     one_at_a_time: Option<bool>,
     can_be_forced: bool,

@@ -16,6 +16,27 @@ use crate::types::{ContentItem, FileData, ProviderOptions, ToolOutput, ToolPart,
 
 const PDF: &str = "application/pdf";
 
+/// Names that the SDK finds in its table of toolsets although nobody put them there, because every
+/// object of JavaScript has them.
+const ON_EVERY_OBJECT: [&str; 12] = [
+    "__proto__",
+    "constructor",
+    "hasOwnProperty",
+    "isPrototypeOf",
+    "propertyIsEnumerable",
+    "toLocaleString",
+    "toString",
+    "valueOf",
+    "__defineGetter__",
+    "__defineSetter__",
+    "__lookupGetter__",
+    "__lookupSetter__",
+];
+
+/// The set that a tool belongs to, as it is sent. It is nothing where the SDK takes a function for it.
+#[derive(Debug, Clone)]
+pub(super) struct Toolset(pub(super) Option<Json>);
+
 impl Converter<'_, '_> {
     /// Converts a block of the user's side.
     pub(super) fn user(&mut self, messages: &[(usize, UserSide<'_>)]) -> Result<(), SdkError> {
@@ -151,7 +172,9 @@ impl Converter<'_, '_> {
             content.push(object! {
                 "type": "tool_result",
                 "tool_use_id": &part.tool_call_id,
-                "toolset_name"?: self.toolset(&part.tool_name, part.provider_options.as_ref()),
+                "toolset_name"?: self
+                    .toolset(&part.tool_name, part.provider_options.as_ref())
+                    .and_then(|toolset| toolset.0),
                 "content": result,
                 "is_error"?: is_error.then_some(true),
                 "cache_control"?: mark,
@@ -161,15 +184,16 @@ impl Converter<'_, '_> {
     }
 
     /// The toolset of a tool: from the tools of the call, else as the model said it.
-    pub(super) fn toolset(&self, tool: &Text, options: Option<&ProviderOptions>) -> Option<Text> {
+    pub(super) fn toolset(&self, tool: &Text, options: Option<&ProviderOptions>) -> Option<Toolset> {
         if let Some(toolset) = self.toolsets.get(tool) {
-            return Some((*toolset).into());
+            return Some(Toolset(Some((*toolset).into())));
         }
-        options?
-            .get(super::PROVIDER)?
-            .get("toolsetName")?
-            .as_text()
-            .cloned()
+        if self.profile == Profile::Exact && ON_EVERY_OBJECT.contains(&&**tool) {
+            let is_object = &**tool == "__proto__";
+            return Some(Toolset(is_object.then(|| Object::new().into())));
+        }
+        let named = options?.get(super::PROVIDER)?.get("toolsetName")?.as_text()?;
+        Some(Toolset(Some(named.into())))
     }
 
     fn tool_result(&mut self, at: usize, index: usize, part: &ToolResultPart) -> Result<Json, SdkError> {

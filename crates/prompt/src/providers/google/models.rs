@@ -8,6 +8,8 @@
 pub(super) struct Model {
     /// Whether instructions have to stand in the first user message.
     pub(super) is_gemma: bool,
+    /// Whether the id is that of a Gemini, with nothing but folders in front.
+    pub(super) is_gemini: bool,
     /// Whether the model is of the third generation or later: mixed tools, files in tool results, signed
     /// tool calls.
     pub(super) is_gemini_3: bool,
@@ -36,6 +38,7 @@ pub(super) fn of(id: &str) -> Model {
     let is_25_pro = lower.contains("2.5-pro");
     Model {
         is_gemma: lower.starts_with("gemma-"),
+        is_gemini: lower.starts_with("gemini-") || lower.contains("/gemini-"),
         is_gemini_3,
         has_own_tools: (is_gemini && !is_first) || lower.contains("nano-banana"),
         has_file_search: is_25 || is_gemini_3,
