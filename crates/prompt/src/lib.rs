@@ -33,6 +33,7 @@
 //! * [`check`]: what types cannot say, such as a call without a result.
 //! * [`media_type`] and [`base64`](mod@base64): files, as the SDK's helpers see them.
 //! * [`providers`]: from a prompt to a request.
+//! * [`schema`]: the JSON Schema of the prompt.
 //! * [`error`]: the errors of the SDK by name.
 //!
 //! # Invariants
@@ -57,5 +58,6 @@ pub mod json;
 pub mod media_type;
 pub mod path;
 pub mod providers;
+pub mod schema;
 pub mod typed;
 pub mod types;
