@@ -42,6 +42,9 @@ pub enum SdkError {
         /// Which option, and what is wrong with it.
         reason: String,
     },
+    /// Options that contradict each other.
+    #[error("{0}")]
+    InvalidArgument(String),
     /// A prompt that the provider cannot take, or that is none.
     #[error("Invalid prompt: {0}")]
     InvalidPrompt(String),
@@ -54,6 +57,9 @@ pub enum SdkError {
     /// JSON text that cannot be read.
     #[error("JSON parsing failed: {0}")]
     JsonParse(String),
+    /// JSON text that cannot be read, where the SDK lets the platform's own error through.
+    #[error("{0}")]
+    Syntax(String),
     /// A value that the SDK's schema library refuses outside of the SDK's own errors.
     #[error("{0}")]
     Schema(String),
@@ -143,10 +149,13 @@ impl SdkError {
                 "AI_UnsupportedFunctionalityError"
             }
             SdkError::NoSuchProviderReference { .. } => "AI_NoSuchProviderReferenceError",
-            SdkError::InvalidProviderOptions { .. } => "AI_InvalidArgumentError",
+            SdkError::InvalidProviderOptions { .. } | SdkError::InvalidArgument(_) => {
+                "AI_InvalidArgumentError"
+            }
             SdkError::InvalidPrompt(_) | SdkError::FaultyPrompt(_) => "AI_InvalidPromptError",
             SdkError::TypeValidation(_) => "AI_TypeValidationError",
             SdkError::JsonParse(_) => "AI_JSONParseError",
+            SdkError::Syntax(_) => "SyntaxError",
             SdkError::Schema(_) => "ZodError",
             SdkError::InvalidCharacter(_) => "InvalidCharacterError",
             SdkError::Download { .. } => "AI_DownloadError",

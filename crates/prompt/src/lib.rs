@@ -36,6 +36,7 @@
 //! * [`ui`]: messages of chat clients and the stream they read.
 //! * [`model_messages`]: messages as programs keep them, and how they become a prompt.
 //! * [`from`]: prompts from requests in the forms of other APIs.
+//! * [`schema`]: the JSON Schema of the prompt.
 //! * [`error`]: the errors of the SDK by name.
 //!
 //! # Invariants
@@ -62,6 +63,7 @@ pub mod media_type;
 pub mod model_messages;
 pub mod path;
 pub mod providers;
+pub mod schema;
 pub mod typed;
 pub mod types;
 pub mod ui;
