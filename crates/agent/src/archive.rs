@@ -116,6 +116,8 @@ struct Held {
     /// meanwhile.
     from: u64,
     shift: u64,
+    /// It goes on behind what was saved before.
+    resumed: bool,
     provider: Option<String>,
     /// The agent process is gone, by the session's own last word.
     ended: bool,
@@ -169,8 +171,8 @@ impl JournalLedger {
         }
     }
 
-    fn begin(&mut self, id: &SessionId) -> Option<(u64, u64)> {
-        let origin = match (&self.options.origin, self.held.len()) {
+    fn begin(&mut self, id: &SessionId, place: usize) -> Option<(u64, u64)> {
+        let origin = match (&self.options.origin, place) {
             (None, _) => None,
             (Some(origin), 0) => Some(origin.clone()),
             // The key must differ for each session of one import.
@@ -196,9 +198,9 @@ impl JournalLedger {
         let Some(again) = self.held[at].again.take() else { return };
         let id = self.held[at].id.clone();
         let seq = again.rows().last().map_or(0, |row| row.seq);
-        if let Some((_, last)) = self.begin(&id) {
+        if let Some((_, last)) = self.begin(&id, at) {
             let held = &mut self.held[at];
-            (held.from, held.shift) = (seq, last.saturating_sub(seq));
+            (held.from, held.shift, held.resumed) = (seq, last.saturating_sub(seq), true);
         }
     }
 
@@ -228,13 +230,20 @@ impl Drop for JournalLedger {
 impl Store for JournalLedger {
     fn open(&mut self, _: SessionRef, provider: Option<&str>, way: Way) -> Opened {
         if self.is_again() && !self.before.is_empty() {
-            let id = self.before.remove(0);
+            // The one that has this id at the agent; one without any had none when it began.
+            let place = self.before.iter().position(|id| {
+                let known = self.journal.session(id).ok().flatten();
+                let ids = known.map(|k| k.session.provider_sessions).unwrap_or_default();
+                provider.map_or(ids.is_empty(), |p| ids.iter().any(|id| id == p))
+            });
+            let id = self.before.remove(place.unwrap_or(0));
             let known = self.journal.session(&id).ok().flatten();
             let held = Held {
                 id: id.clone(),
                 again: Some(Box::default()),
                 from: 0,
                 shift: 0,
+                resumed: false,
                 provider: known.and_then(|k| k.session.provider_session),
                 ended: false,
             };
@@ -249,8 +258,8 @@ impl Store for JournalLedger {
         };
         let entry = known.as_ref().and_then(|id| self.journal.session(id).ok().flatten());
         let id = known.unwrap_or_else(|| self.new_id(provider));
-        let (_, seq) = self.begin(&id).unwrap_or_default();
-        self.held.push(Held { id: id.clone(), again: None, from: 0, shift: 0, provider: None, ended: false });
+        let (_, seq) = self.begin(&id, self.held.len()).unwrap_or_default();
+        self.held.push(Held { id: id.clone(), again: None, from: 0, shift: 0, resumed: false, provider: None, ended: false });
         let session = entry.map_or_else(|| Session::new(id), |entry| entry.session);
         Opened { session, seq }
     }
@@ -267,18 +276,22 @@ impl Store for JournalLedger {
             return;
         }
         self.go_on(at);
-        let (from, shift) = (self.held[at].from, self.held[at].shift);
+        let Held { from, shift, resumed, .. } = self.held[at];
+        // A settlement has changed each row that was open once, so what goes on with one counts from there.
+        let moved = |seq: u64| if seq > from { (seq + shift, 0) } else { (seq, 1) };
         let told = match change {
             Change::Put(row) if shift > 0 && row.seq > from => {
                 let mut row = Row::clone(row);
                 row.seq += shift;
                 self.writer.apply(&Change::Put(&Arc::new(row)))
             }
-            Change::Append(append) if shift > 0 && append.seq > from => {
-                self.writer.apply(&Change::Append(Append { seq: append.seq + shift, ..*append }))
+            Change::Append(append) if resumed => {
+                let (seq, more) = moved(append.seq);
+                self.writer.apply(&Change::Append(Append { seq, revision: append.revision + more, ..*append }))
             }
-            Change::Close(close) if shift > 0 && close.seq > from => {
-                self.writer.apply(&Change::Close(Close { seq: close.seq + shift, ..*close }))
+            Change::Close(close) if resumed => {
+                let (seq, more) = moved(close.seq);
+                self.writer.apply(&Change::Close(Close { seq, revision: close.revision + more, ..*close }))
             }
             change => self.writer.apply(change),
         };

@@ -1,125 +1,158 @@
-//! A journal behind the recorder gives the rows that memory gives, and a rebuild from its tape gives them again.
+//! A journal as the place where a recorder writes: the same rows as in memory, also when it was broken off.
 #![cfg(unix)]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapline_agent::archive::{ArchiveOptions, JournalArchive, JournalLedger};
-use tapline_agent::wrap::{Archive, Ledger};
-use tapline_journal::{Home, Journal, MemoryJournal, Mode, SessionQuery, SqliteJournal, Status, Window};
-use tapline_recorder::{Memory, Recorder, Recording, TapeRecord, rebuild};
-use tapline_timeline::{Row, Timeline};
+use tapline_agent::archive::{ArchiveOptions, JournalArchive};
+use tapline_journal::{Home, Journal, Mode, SqliteJournal, Status, Window};
+use tapline_recorder::{Memory, Recorder, Recording, Silent, Store};
+use tapline_timeline::{Body, Row, RowId, Session, SessionId};
 
-fn cases() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cases");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.retain(|file| file.extension().is_some_and(|e| e == "jsonl"));
+fn fixtures() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let mut files = Vec::new();
+    let mut folders = vec![root.join("recordings"), root.join("cases")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "jsonl") {
+                files.push(path);
+            }
+        }
+    }
     files.sort();
     files
 }
 
-/// A row's JSON without the cursor and without the name of its session.
-fn plain(row: &Row, session: &str) -> String {
-    let mut row = row.clone();
-    row.cursor = None;
-    let text = serde_json::to_string(&row).unwrap();
-    let (id, named) = (
-        format!("\"id\":\"{session}/"),
-        format!("\"session\":\"{session}\""),
-    );
-    // Ids of rows stand in several members, and all begin with that of the session.
-    text.replace(&id, "\"id\":\"S/")
-        .replace(&named, "\"session\":\"S\"")
-        .replace(&format!("\":\"{session}/"), "\":\"S/")
+fn options(name: &str) -> ArchiveOptions {
+    ArchiveOptions {
+        mode: Mode::Imported,
+        agent: name.to_owned(),
+        origin: Some(name.to_owned()),
+        patience: Some(Duration::from_secs(60)),
+    }
 }
 
-fn timeline(timeline: &Timeline) -> Vec<String> {
-    let session = timeline.session().unwrap().id.to_string();
-    timeline.rows().iter().map(|row| plain(row, &session)).collect()
+/// Reads the lines of a file into a recorder; without `whole` the recorder is left as a killed process leaves it.
+fn read<S: Store + 'static>(lines: &[&str], store: S) -> Recorder<S> {
+    let mut recording: Recording<S, Silent> = Recording::new(move |hint| Recorder::new(store, hint).with_seed("seed."));
+    for line in lines {
+        let _ = recording.line(line);
+    }
+    recording.finish()
 }
 
-fn check(journal: Arc<dyn Journal>) {
-    let mut rows = 0;
-    for (number, file) in cases().into_iter().enumerate() {
-        let text = std::fs::read_to_string(&file).unwrap();
-        // An agent of its own each, so that no session goes on with that of another case.
-        let options = ArchiveOptions {
-            mode: Mode::Imported,
-            agent: file.to_string_lossy().into_owned(),
-            origin: Some(file.to_string_lossy().into_owned()),
-            patience: Some(Duration::from_secs(60)),
-        };
-        let archive = JournalArchive::new(Arc::clone(&journal), options);
-        let connection = format!("c{number}");
-        let ledger = archive.ledger(&connection).unwrap();
-        let seed = format!("{connection}.");
-        let mut recording = Recording::new(move |hint| Recorder::new(ledger, hint).with_seed(&seed));
-        for line in text.lines() {
-            recording.line(line).unwrap();
-        }
-        let (mut ledger, _): (JournalLedger, _) = recording.finish().into_parts();
-        ledger.flush();
-        assert_eq!(ledger.trouble(), None, "{}", file.display());
-        let last = ledger.saved();
-        let ids: Vec<String> = ledger.sessions().map(ToString::to_string).collect();
-        ledger.end().unwrap();
-        let mut memory = Recording::new({
-            let seed = format!("{connection}.");
-            move |hint| Recorder::new(Memory::new(), hint).with_seed(&seed)
-        });
-        for line in text.lines() {
-            memory.line(line).unwrap();
-        }
-        let memory = memory.finish();
-        assert_eq!(last, memory.number());
-        let mut tape = Vec::new();
-        loop {
-            let inputs = archive.tape(&connection, tape.len() as u64 + 1).unwrap();
-            if inputs.is_empty() {
-                break;
+/// Rows as JSON, under neutral session ids and without what only a journal knows.
+fn told(sessions: &[(Session, Vec<Arc<Row>>)]) -> Vec<String> {
+    let number = |id: &SessionId| sessions.iter().position(|(s, _)| s.id == *id).map(|n| SessionId::from(format!("<{n}>")));
+    let session = |id: &SessionId| number(id).unwrap_or_else(|| SessionId::from("<other>"));
+    let mut out = Vec::new();
+    for (n, (known, rows)) in sessions.iter().enumerate() {
+        let id = |id: &RowId| RowId::spell(&session(&known.id), id.key(&known.id));
+        for row in rows {
+            let mut row = Row::clone(row);
+            row.cursor = None;
+            row.id = id(&row.id);
+            row.turn = row.turn.as_ref().map(id);
+            row.parent = row.parent.as_ref().map(id);
+            row.session = session(&row.session);
+            match &mut row.body {
+                Body::Request(request) => request.tool = request.tool.as_ref().map(id),
+                Body::Helper(helper) => helper.child = helper.child.as_ref().map(session),
+                _ => {}
             }
-            tape.extend(inputs);
+            out.push(format!("{n} {}", serde_json::to_string(&row).unwrap()));
         }
-        let rebuilt = rebuild(
-            tape.iter()
-                .map(|(number, at, bytes)| TapeRecord::decode(*number, *at, bytes).unwrap()),
-        );
-        for (place, expected) in memory.store().timelines().iter().enumerate() {
-            let id = ids[place].clone();
-            let stored = journal
-                .rows(&id.as_str().into(), Window::From(0, 100_000))
-                .unwrap();
-            let stored: Vec<String> = stored.iter().map(|row| plain(row, &id)).collect();
-            assert_eq!(stored, timeline(expected), "{}", file.display());
-            assert_eq!(timeline(&rebuilt.store().timelines()[place]), timeline(expected));
-            rows += stored.len();
+        out.push(format!("{n} {:?} {:?} {:?}", known.title, known.context, known.provider_sessions));
+    }
+    out
+}
+
+/// The first place in which two timelines differ, so that a failure can be read.
+fn same(name: &str, left: &[(Session, Vec<Arc<Row>>)], right: &[(Session, Vec<Arc<Row>>)]) {
+    let (left, right) = (told(left), told(right));
+    for (n, (l, r)) in left.iter().zip(&right).enumerate() {
+        assert_eq!(l, r, "{name}, line {n}");
+    }
+    assert_eq!(left.len(), right.len(), "{name}");
+}
+
+fn in_memory(lines: &[&str]) -> Vec<(Session, Vec<Arc<Row>>)> {
+    let recorder = read(lines, Memory::new());
+    let timelines = recorder.store().timelines();
+    timelines.iter().filter_map(|t| Some((t.session()?.clone(), t.rows().to_vec()))).collect()
+}
+
+fn in_journal(journal: &dyn Journal, ids: &[SessionId]) -> Vec<(Session, Vec<Arc<Row>>)> {
+    ids.iter()
+        .map(|id| {
+            let entry = journal.session(id).unwrap().unwrap();
+            assert_ne!(entry.status, Status::Live, "nothing reads as running");
+            (entry.session, journal.rows(id, Window::From(1, 1_000_000)).unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn one_path_every_recording_gives_the_same_rows_in_a_journal_as_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal: Arc<dyn Journal> = Arc::new(SqliteJournal::open(&Home::at(folder.path())).unwrap());
+    let files = fixtures();
+    assert!(files.len() > 500);
+    for file in &files {
+        let text = String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned();
+        let lines: Vec<&str> = text.lines().collect();
+        let name = file.to_string_lossy().into_owned();
+        let ledger = JournalArchive::new(Arc::clone(&journal), options(&name)).ledger(&name).unwrap();
+        let (ledger, _) = read(&lines, ledger).into_parts();
+        let ids: Vec<_> = ledger.sessions().cloned().collect();
+        ledger.end().unwrap();
+        same(&name, &in_journal(&*journal, &ids), &in_memory(&lines));
+    }
+    assert!(journal.verify(None).unwrap().is_empty());
+}
+
+#[test]
+fn saved_means_saved_an_import_that_was_broken_off_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal: Arc<dyn Journal> = Arc::new(SqliteJournal::open(&Home::at(folder.path())).unwrap());
+    let some = ["claude/s14-subagent", "grok/background-complete", "codex/s3-tools-allow", "claude/s10s-two-sessions", "grok/wake-busy"];
+    for name in some {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/recordings").join(format!("{name}.jsonl"));
+        let text = std::fs::read_to_string(&file).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for part in [lines.len() / 4, lines.len() / 2, lines.len() - 2] {
+            let name = format!("{name} {part}");
+            let archive = JournalArchive::new(Arc::clone(&journal), options(&name));
+            // The first part is saved, and then the process is gone: nobody tells the end of the recording.
+            let mut recording: Recording<_, Silent> = Recording::new({
+                let ledger = archive.ledger(&name).unwrap();
+                move |hint| Recorder::new(ledger, hint).with_seed("seed.")
+            });
+            for line in &lines[..part] {
+                recording.line(line).unwrap();
+            }
+            recording.abandon(|recorder| recorder.store_mut().save().unwrap());
+            let ledger = archive.ledger(&name).unwrap();
+            let (ledger, _) = read(&lines, ledger).into_parts();
+            let ids: Vec<_> = ledger.sessions().cloned().collect();
+            ledger.end().unwrap();
+            // Whoever opened the journal in between settled what the dead process had left, and said so in a row of its own.
+            // The real news then completed it; nothing else is left of the settlement but the numbers of later rows.
+            let mut told = in_journal(&*journal, &ids);
+            let mut memory = in_memory(&lines);
+            for (_, rows) in told.iter_mut().chain(&mut memory) {
+                rows.retain(|row| !row.id.as_str().contains("/cut:"));
+                for (n, row) in rows.iter_mut().enumerate() {
+                    let row = Arc::make_mut(row);
+                    (row.seq, row.revision) = (n as u64, 0);
+                }
+            }
+            same(&name, &told, &memory);
         }
     }
-    assert!(rows > 200, "only {rows} rows were compared");
-    let query = SessionQuery {
-        status: Some(Status::Live),
-        ..SessionQuery::default()
-    };
-    assert_eq!(
-        journal.sessions(&query).unwrap(),
-        [],
-        "all were ended in good order"
-    );
-    assert_eq!(journal.verify(None).unwrap(), []);
-}
-
-#[test]
-fn every_case_is_the_same_in_sqlite() {
-    let folder = tempfile::tempdir().unwrap();
-    let journal = SqliteJournal::open(&Home::at(folder.path())).unwrap();
-    check(Arc::new(journal));
-}
-
-#[test]
-fn every_case_is_the_same_in_memory() {
-    check(Arc::new(MemoryJournal::new()));
 }

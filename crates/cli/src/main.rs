@@ -10,6 +10,8 @@ mod input;
 mod journal;
 mod prompt;
 mod schema;
+#[cfg(unix)]
+mod setup;
 mod show;
 mod terminal;
 mod translate;
@@ -37,6 +39,9 @@ enum Command {
     /// Stand between an editor and its agent: the bytes pass untouched, the record is made on the side
     #[cfg(unix)]
     Wrap(journal::wrap::Args),
+    /// Show or make the change in an editor's settings that puts `tapline wrap` before its agent
+    #[cfg(unix)]
+    Setup(setup::Args),
     /// Bring traffic that was recorded elsewhere into the journal
     #[cfg(unix)]
     Import(journal::import::Args),
@@ -87,6 +92,8 @@ fn main() -> std::process::ExitCode {
         Command::Explain(args) => explain::run(&args),
         #[cfg(unix)]
         Command::Wrap(args) => journal::wrap::run(args),
+        #[cfg(unix)]
+        Command::Setup(args) => setup::run(&args),
         #[cfg(unix)]
         Command::Import(args) => journal::import::run(&args),
         #[cfg(unix)]

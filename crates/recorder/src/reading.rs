@@ -202,6 +202,14 @@ impl<S: Store, W: Watch> Recording<S, W> {
         }
     }
 
+    /// Leaves the recording where it is, as a process that is killed does: nothing is closed. `last` may still look at the
+    /// recorder, if there is one yet.
+    pub fn abandon(mut self, last: impl FnOnce(&mut Recorder<S, W>)) {
+        if let Some(recorder) = &mut self.recorder {
+            last(recorder);
+        }
+    }
+
     fn read_header(&mut self, line: &str) -> bool {
         let Ok(entry) = serde_json::from_str::<Entry<'_>>(line) else {
             return false;

@@ -3,7 +3,7 @@
 //! The scripted agent runs under `tapline wrap`, as it would under an editor; this process plays the editor, and shows the
 //! timeline as it grows in the journal.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,9 +69,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let _ = child.wait();
     player.join().map_err(|_| broken("broke down"))?.map_err(|e| broken(&e.to_string()))?;
     let id = &session.session.id;
-    println!("\nThis was a real process, recorded by `tapline wrap`. Look at it again:");
-    println!("  TAPLINE_HOME={} tapline show {id}", home.root().display());
-    println!("To record your own agent, put `tapline wrap --` before its command: `tapline setup` shows how.");
+    let mut out = io::stdout().lock();
+    writeln!(out, "\nThis was a real process, recorded by `tapline wrap`. Look at it again:")?;
+    writeln!(out, "  TAPLINE_HOME={} tapline show {id}", home.root().display())?;
+    writeln!(out, "To record your own agent, put `tapline wrap --` before its command: `tapline setup EDITOR` shows how.")?;
     Ok(())
 }
 

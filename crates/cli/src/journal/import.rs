@@ -44,10 +44,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
 pub(crate) fn one(journal: &Arc<dyn Journal>, file: &str) -> Result<String, Failure> {
     let hash = content_hash(file)?;
     let origin = format!("recording:{hash}");
-    if let Some((session, true)) = journal.session_of_origin(&origin).map_err(failed)? {
-        return Ok(format!("is in the journal already, as session {session}"));
-    }
     let connection = format!("import-{}", &hash[..32]);
+    match journal.session_of_origin(&origin).map_err(failed)? {
+        Some((session, true)) => return Ok(format!("is in the journal already, as session {session}")),
+        // An import that was broken off begins anew: its source is at hand.
+        Some((_, false)) => {
+            let tapes = journal.tapes(None).map_err(failed)?;
+            for session in tapes.iter().filter(|t| t.connection == connection).flat_map(|t| &t.sessions) {
+                journal.forget(session).map_err(failed)?;
+            }
+        }
+        None => {}
+    }
     let options = ArchiveOptions {
         mode: Mode::Imported,
         // Sessions of a file are that file's own: another recording of the same session is another import.

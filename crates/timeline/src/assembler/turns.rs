@@ -280,15 +280,15 @@ impl Assembler {
         let turn = &self.turns[index];
         let serial = turn.serial;
         let end = if turn.stopped { End::Stopped } else { end };
-        if end == End::Failed {
-            self.write_failure(cx, index, ending.failure);
-        }
         let text_state = if end == End::Cut {
             TextState::Cut
         } else {
             TextState::Ended
         };
         self.close_texts(cx, serial, text_state);
+        if end == End::Failed {
+            self.write_failure(cx, index, ending.failure);
+        }
         self.settle_tools(cx, serial, end);
         self.cancel_requests(cx, serial);
         let mut turn = self.turns.remove(index);
