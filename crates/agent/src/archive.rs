@@ -171,12 +171,13 @@ impl JournalLedger {
         }
     }
 
-    fn begin(&mut self, id: &SessionId, place: usize) -> Option<(u64, u64)> {
+    /// `place` is the session's place in an import, of which it keeps the key; nothing for a session that is there.
+    fn begin(&mut self, id: &SessionId, place: Option<usize>) -> Option<(u64, u64)> {
         let origin = match (&self.options.origin, place) {
-            (None, _) => None,
-            (Some(origin), 0) => Some(origin.clone()),
+            (None, _) | (_, None) => None,
+            (Some(origin), Some(0)) => Some(origin.clone()),
             // The key must differ for each session of one import.
-            (Some(origin), n) => Some(format!("{origin}#{}", n + 1)),
+            (Some(origin), Some(n)) => Some(format!("{origin}#{}", n + 1)),
         };
         let begin = Begin {
             session: id.clone(),
@@ -198,7 +199,7 @@ impl JournalLedger {
         let Some(again) = self.held[at].again.take() else { return };
         let id = self.held[at].id.clone();
         let seq = again.rows().last().map_or(0, |row| row.seq);
-        if let Some((_, last)) = self.begin(&id, at) {
+        if let Some((_, last)) = self.begin(&id, None) {
             let held = &mut self.held[at];
             (held.from, held.shift, held.resumed) = (seq, last.saturating_sub(seq), true);
         }
@@ -258,7 +259,7 @@ impl Store for JournalLedger {
         };
         let entry = known.as_ref().and_then(|id| self.journal.session(id).ok().flatten());
         let id = known.unwrap_or_else(|| self.new_id(provider));
-        let (_, seq) = self.begin(&id, self.held.len()).unwrap_or_default();
+        let (_, seq) = self.begin(&id, Some(self.held.len())).unwrap_or_default();
         self.held.push(Held { id: id.clone(), again: None, from: 0, shift: 0, resumed: false, provider: None, ended: false });
         let session = entry.map_or_else(|| Session::new(id), |entry| entry.session);
         Opened { session, seq }

@@ -120,7 +120,7 @@ fn one_path_every_recording_gives_the_same_rows_in_a_journal_as_in_memory() {
 fn saved_means_saved_an_import_that_was_broken_off_goes_on_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let journal: Arc<dyn Journal> = Arc::new(SqliteJournal::open(&Home::at(folder.path())).unwrap());
-    let some = ["claude/s14-subagent", "grok/background-complete", "codex/s3-tools-allow", "claude/s10s-two-sessions", "grok/wake-busy"];
+    let some = ["claude/s14-subagent", "grok/background-complete", "codex/s3-tools-allow", "claude/s10s-two-sessions", "grok/two-sessions"];
     for name in some {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/recordings").join(format!("{name}.jsonl"));
         let text = std::fs::read_to_string(&file).unwrap();
