@@ -12,5 +12,6 @@
 
 #[cfg(unix)]
 pub mod archive;
+pub mod setup;
 #[cfg(unix)]
 pub mod wrap;

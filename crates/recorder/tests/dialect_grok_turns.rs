@@ -77,16 +77,32 @@ fn rt_1_an_own_turn_runs_while_a_prompt_waits() {
 
 #[test]
 fn rt_1b_an_own_turn_never_takes_the_place_of_a_prompt_without_a_name() {
-    let mut talk = Talk::new();
-    let prompt = talk.nameless("hello");
-    // Its first frame is a chunk: no notice announced the turn.
-    talk.says("task-completed-7", "by itself")
-        .ends("task-completed-7", "end_turn");
-    talk.says("made-up", "the reply").answers(prompt, "end_turn");
-    let told = talk.told();
-    assert_eq!(told.all("turn", "origin"), ["prompt", "agent"]);
-    assert_eq!(told.said("assistant", told.of("turn")[0]), ["the reply"]);
-    assert_eq!(told.said("assistant", told.of("turn")[1]), ["by itself"]);
+    let begins = [
+        "task-completed-",
+        "subagent-completed-",
+        "notifications-",
+        "interject-fallback-",
+        "workflow-completed-",
+        "goal-summary-",
+        "goal-classifier-nudge-",
+        "scheduler-fired-",
+        "plan-resume-",
+        "monitor-completed-",
+        "bash-completed-",
+        "monitor-",
+    ];
+    for begin in begins {
+        let own = format!("{begin}7");
+        let mut talk = Talk::new();
+        let prompt = talk.nameless("hello");
+        // Its first frame is a chunk: no notice announced the turn.
+        talk.says(&own, "by itself").ends(&own, "end_turn");
+        talk.says("made-up", "the reply").answers(prompt, "end_turn");
+        let told = talk.told();
+        assert_eq!(told.all("turn", "origin"), ["prompt", "agent"], "{own}");
+        assert_eq!(told.said("assistant", told.of("turn")[0]), ["the reply"], "{own}");
+        assert_eq!(told.said("assistant", told.of("turn")[1]), ["by itself"], "{own}");
+    }
 }
 
 #[test]
@@ -367,6 +383,20 @@ fn tf_7_a_late_frame_neither_reopens_its_turn_nor_takes_later_ones() {
 }
 
 #[test]
+fn tf_7b_a_late_frame_does_not_take_the_next_failure() {
+    let mut talk = Talk::new();
+    let first = talk.prompt("p1");
+    talk.says("p1", "one").ends("p1", "end_turn").answers(first, "end_turn");
+    let second = talk.prompt("p2");
+    talk.says("p1", " late");
+    talk.notice(json!({"sessionUpdate": "retry_state", "type": "failed", "message": "the second's"}));
+    talk.error(second, json!({"code": -32603, "message": "Internal error"}));
+    let told = talk.told();
+    assert_eq!(told.one("status")["text"], "the second's");
+    assert_eq!(told.one("status")["turn"], told.of("turn")[1]["id"]);
+}
+
+#[test]
 fn tf_8_a_failure_of_an_own_turn_is_told_by_notices_alone() {
     let mut talk = Talk::new();
     let waiting = talk.prompt("p1");
@@ -406,24 +436,23 @@ fn retries_leave_the_first_row_in_its_place() {
 
 #[test]
 fn a_retry_before_the_first_word_supersedes_nothing() {
-    let mut talk = Talk::new();
-    let first = talk.prompt("p1");
-    talk.streams("p1", 10, "I will look.");
-    // The call is over; the next one has trouble before it says anything.
-    talk.notice(json!({"sessionUpdate": "response_completed", "usage": {"input_tokens": 10}}));
-    talk.ran(
-        "p1",
-        "c1",
-        "list_dir",
-        json!({}),
-        json!({"type": "ListDir", "Content": {"content": "- a"}}),
-    );
-    talk.notice(json!({"sessionUpdate": "retry_state", "type": "retrying", "attempt": 1, "reason": "busy"}));
-    talk.streams("p1", 20, "Here it is.").answers(first, "end_turn");
-    assert_eq!(
-        talk.told().all("assistant", "superseded"),
-        [json!(null), json!(null)]
-    );
+    // A model call is over by its own word, or because a tool runs.
+    for by_word in [true, false] {
+        let mut talk = Talk::new();
+        let first = talk.prompt("p1");
+        talk.streams("p1", 10, "I will look.");
+        if by_word {
+            talk.notice(json!({"sessionUpdate": "response_completed", "usage": {"input_tokens": 10}}));
+        } else {
+            talk.announces("p1", "c1", "list_dir", json!({}));
+        }
+        // The next one has trouble before it says anything.
+        talk.notice(json!({"sessionUpdate": "retry_state", "type": "retrying", "attempt": 1, "reason": "busy"}));
+        talk.streams("p1", 20, "Here it is.").answers(first, "end_turn");
+        let told = talk.told();
+        assert_eq!(told.all("assistant", "text"), ["I will look.", "Here it is."]);
+        assert_eq!(told.all("assistant", "superseded"), [json!(null), json!(null)]);
+    }
 }
 
 #[test]
@@ -450,6 +479,54 @@ fn a_plan_without_marks_is_cosmetic() {
     let told = talk.told();
     assert_eq!(told.one("plan")["entries"][0]["status"], "pending");
     assert!(told.rules().contains(&"cosmetic-plan"));
+    // The same after a load that replayed the plan.
+    let load = talk.restart();
+    talk.update(S, plan("in_progress"), json!({"promptId": "p1", "isReplay": true}));
+    talk.result(load, json!({}));
+    talk.update(S, plan("completed"), json!(null));
+    assert_eq!(talk.told().of("plan").len(), 1);
+}
+
+#[test]
+fn a_plan_without_marks_counts_where_nothing_is_marked() {
+    let mut talk = Talk::new();
+    let first = talk.nameless("plan it");
+    talk.update(S, json!({"sessionUpdate": "plan", "entries": [{"content": "Build", "status": "pending"}]}), json!(null));
+    talk.answers(first, "end_turn");
+    assert_eq!(talk.told().one("plan")["entries"][0]["text"], "Build");
+}
+
+#[test]
+fn a_turn_that_runs_while_its_session_is_loaded_goes_on() {
+    let mut talk = Talk::new();
+    let first = talk.prompt("p1");
+    talk.runs("p1").says("p1", "before, ");
+    let load = talk.call("session/load", json!({"sessionId": S, "cwd": "/p", "mcpServers": []}));
+    let chunk = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "before, "}});
+    talk.update(S, chunk, json!({"promptId": "p1", "isReplay": true}));
+    talk.says("p1", "during, ");
+    talk.result(load, json!({"_meta": {"x.ai/runningPromptId": "p1"}}));
+    talk.says("p1", "after").ends("p1", "end_turn").answers(first, "end_turn");
+    let told = talk.told();
+    assert_eq!(told.all("assistant", "text"), ["before, during, after"]);
+    assert_eq!(told.all("turn", "end"), ["completed"]);
+}
+
+#[test]
+fn compactions_are_rows_of_their_turn() {
+    let mut talk = Talk::new();
+    let first = talk.prompt("p1");
+    talk.runs("p1");
+    let news = |kind: &str| json!({"sessionUpdate": kind, "tokens_before": 900, "tokens_after": 100, "summary_preview": "What was done."});
+    talk.notice(json!({"sessionUpdate": "auto_compact_started"})).notice(news("auto_compact_completed"));
+    talk.notice(news("auto_compact_failed"));
+    talk.replays(news("auto_compact_completed"));
+    talk.answers(first, "end_turn");
+    let told = talk.told();
+    assert_eq!(told.all("compaction", "state"), ["completed", "failed"]);
+    let row = told.of("compaction")[0];
+    assert_eq!((&row["text"], &row["detail"]["tokens_before"]), (&json!("What was done."), &json!(900)));
+    assert_eq!(row["turn"], told.one("turn")["id"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use tapline_timeline::{
-    Detail, End, Event, Failure, Json, Measure, Prompt, PromptAnswer, SessionFacts, Tone, Usage,
+    Detached, Detail, End, Event, Failure, Json, Measure, Prompt, PromptAnswer, SessionFacts, Tone, Usage,
 };
 use tapline_wire::session::{self, InitializeAnswer, PromptParams, SessionAnswer, SessionParams};
 use tapline_wire::{AgentError, Id, RawValue, value};
@@ -119,9 +119,35 @@ impl Translator {
             io.state("call");
         }
         if self.calls.len() >= limits::PENDING_CALLS {
-            self.calls.shift_remove_index(0);
+            self.forget_a_call(io);
         }
         self.calls.insert(id.as_ref().into_owned(), call);
+    }
+
+    /// Forgets the oldest call on whose answer nothing hangs; if there is none, the oldest, and what hangs on it is let go.
+    fn forget_a_call(&mut self, io: &mut Io<'_>) {
+        let light = |call: &Call| !matches!(call, Call::Prompt { .. } | Call::Load { .. });
+        let at = self.calls.values().position(light).unwrap_or(0);
+        io.state("call-forgotten");
+        match self.calls.shift_remove_index(at) {
+            Some((id, Call::Prompt { session, .. })) => {
+                let answer = PromptAnswer::Ended {
+                    end: End::Unknown,
+                    stop_reason: None,
+                    failure: Failure::default(),
+                    duration_ms: None,
+                    usage: None,
+                };
+                let key = id.to_string();
+                io.event(session, Event::Answer { key: &key, answer });
+            }
+            Some((_, Call::Load { provider, .. })) => {
+                if let Some(state) = self.sessions.get_mut(&*provider) {
+                    state.loading = false;
+                }
+            }
+            _ => {}
+        }
     }
 
     /// The session that the client speaks of.
@@ -130,6 +156,8 @@ impl Translator {
             return state.session;
         }
         let session = self.open(io, provider, Way::Known, None);
+        // It may be one that was let go.
+        io.event(session, Event::Attached);
         let facts = SessionFacts {
             cwd: cwd.map(Cow::Borrowed),
             provider_session: Some(Cow::Borrowed(provider)),
@@ -436,7 +464,10 @@ impl Translator {
     fn load_failed(&mut self, io: &mut Io<'_>, session: SessionRef, provider: &str, error: &AgentError<'_>) {
         // The agent does not know the id: whatever it says under it later is another session's.
         self.sessions.shift_remove(provider);
-        self.lost = Some(session);
+        if let Some(earlier) = self.lost.replace(session).filter(|earlier| *earlier != session) {
+            // Nothing will carry that one on any more.
+            io.event(earlier, Event::Detached(Detached { exit: None }));
+        }
         let words = if error.readable {
             self.words_of(error)
         } else {

@@ -70,6 +70,10 @@ impl Translator {
             }
             return;
         }
+        // A child that was opened may have taken the place of another session.
+        let Some(at) = self.sessions.get_index_of(&*name) else {
+            return;
+        };
         self.standard(io, at, session, kind, update, &marks, around);
     }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::placing::{Opens, Place};
 use super::tools::{authorization_of, bound_items};
-use super::turns::{Opens, Place};
-use super::{Assembler, Cx, bound, clip, revise};
+use super::{Assembler, Cuts, Cx, bound, label, revise};
 use crate::content::ToolItem;
 use crate::event::RequestNews;
 use crate::id::{Key, RowId};
@@ -83,10 +83,10 @@ impl Assembler {
             self.turns[index].seen = true;
             self.end_current(cx, index);
         }
-        let label = |text: &str| clip(text, limits::LABEL_BYTES).to_owned();
         let title = news.title.as_deref().map(label);
         let mut content = news.content;
-        content.truncate(limits::ITEMS);
+        let mut cuts = Cuts::default();
+        cuts.items("content", &mut content);
         if let (None, Some(call)) = (&tool, news.call) {
             if self.requests.asked.len() >= limits::UNANNOUNCED {
                 self.requests.asked.shift_remove_index(0);
@@ -110,7 +110,7 @@ impl Assembler {
         let request = Request {
             ask: news.ask,
             title,
-            text: news.text.map(|t| clip(&t, limits::VALUE_BYTES).to_owned()),
+            text: news.text.map(|t| cuts.text("text", &t, limits::VALUE_BYTES)),
             tool: tool.map(|t| t.id.clone()),
             input: news.input,
             content,
@@ -138,6 +138,7 @@ impl Assembler {
             extra: IndexMap::new(),
             body: Body::Request(Box::new(request)),
         };
+        cuts.note(&mut row);
         bound_request(cx, &mut row);
         let row = Arc::new(row);
         cx.host.change(crate::change::Change::Put(&row));

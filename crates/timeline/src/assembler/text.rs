@@ -4,7 +4,7 @@
 //! and one append; nothing is copied but, for a message without an id, its first bytes (to know a block that restates
 //! it).
 
-use super::turns::{Opens, Place};
+use super::placing::{Opens, Place};
 use super::{Assembler, Cx, revise};
 use crate::change::{Append, Change, Close, Grows};
 use crate::content::{Content, Part};
