@@ -12,6 +12,12 @@ fn blank_lines_before_a_later_message_are_no_part_of_it() {
         .says("\n\nparagraph.");
     let rows = talk.ends("end_turn").rows();
     assert_eq!(rows.texts("assistant"), ["First.", "Second\n\nparagraph."]);
+    let mut talk = Talk::with("hermes");
+    talk.prompt("Go").says("\nOne line is the message's own.");
+    assert_eq!(
+        talk.ends("end_turn").rows().texts("assistant"),
+        ["\nOne line is the message's own."]
+    );
 }
 
 #[test]

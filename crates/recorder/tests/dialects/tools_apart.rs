@@ -196,3 +196,30 @@ fn a_settled_tool_is_not_changed_by_a_later_permission() {
     let rows = talk.rows();
     assert!(rows.only("tool").get("content").is_none() && rows.only("tool").get("input").is_none());
 }
+
+#[test]
+fn output_that_a_terminal_shows_is_not_repeated_though_its_colours_are_gone() {
+    let mut talk = Talk::with("generic");
+    let coloured = "\u{1b}[31mred\u{1b}[0m\n";
+    talk.prompt("Run")
+        .tool(
+            "t",
+            json!({"title": "x", "kind": "execute", "content": [{"type": "terminal", "terminalId": "t"}]}),
+        )
+        .news(
+            "t",
+            json!({"_meta": {"terminal_output": {"terminal_id": "t", "data": coloured}}}),
+        )
+        .news(
+            "t",
+            json!({"status": "completed", "rawOutput": coloured,
+            "_meta": {"terminal_exit": {"terminal_id": "t", "exit_code": 0}}}),
+        );
+    let rows = talk.ends("end_turn").rows();
+    let tool = rows.only("tool");
+    assert_eq!(
+        (&tool["content"][0]["output"], &tool["exit_code"]),
+        (&json!("red\n"), &json!(0))
+    );
+    assert!(tool.get("output").is_none());
+}
