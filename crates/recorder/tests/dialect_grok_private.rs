@@ -1,4 +1,5 @@
 //! Grok: what is private is masked before anybody sees it.
+#![allow(clippy::unwrap_used)] // It is all test code.
 
 mod common;
 
@@ -55,7 +56,14 @@ fn private_members_reach_neither_the_tape_nor_a_row() {
         }
     }
     assert!(all.contains("no key"), "words stay");
-    for private in ["workhorse-7", "instance-42", "SIGNED-REASONING", "SEALED-REASONING", "ends-in-9f3c", "23151"] {
+    for private in [
+        "workhorse-7",
+        "instance-42",
+        "SIGNED-REASONING",
+        "SEALED-REASONING",
+        "ends-in-9f3c",
+        "23151",
+    ] {
         assert!(!all.contains(private), "{private} was kept");
     }
 }
