@@ -3,6 +3,12 @@
 //! `cargo bench -p tapline-journal`. The journals stand in the system's temporary folder; `TMPDIR` moves them to
 //! another disk.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
 use std::sync::{Arc, OnceLock};
 
 use divan::Bencher;

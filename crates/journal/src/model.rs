@@ -398,7 +398,8 @@ pub struct IntentQuery {
 /// What to search for.
 #[derive(Debug, Clone, Default)]
 pub struct SearchQuery {
-    /// A person's words; all must occur. `"two words"` in quotes must stand together; the last word may be a beginning.
+    /// A person's words; all must occur. `"two words"` in quotes must stand together; a word with `*` at its end is a
+    /// beginning.
     pub words: String,
     /// Only rows of these kinds; all where it is empty.
     pub kinds: Vec<Kind>,

@@ -34,6 +34,10 @@ pub(crate) fn is_waiting(row: &Row) -> bool {
     matches!(&row.body, Body::Request(request) if request.state == RequestState::Pending)
 }
 
+/// Outcome of an intent whose taker is gone: whether it was carried out nobody knows, so it is never offered again.
+pub(crate) const TAKER_GONE: &str =
+    r#"{"error":"The process that took this ended before it said what became of it."}"#;
+
 /// Settles what stands open. `at` is when the session was last heard of. Gives the rows that change, in the order in
 /// which they change, new ones included.
 pub(crate) fn settle(

@@ -86,6 +86,9 @@ pub(crate) struct Held {
     lock: Option<Lock>,
 }
 
+/// Sessions of a batch that someone else holds now, by their place in the writer's list.
+pub(crate) type Refused = Vec<(usize, Error)>;
+
 /// What a commit needs to know of a session.
 #[derive(Debug, Clone)]
 pub(crate) struct Hold {
@@ -195,7 +198,7 @@ impl Slot {
     }
 
     /// A batch is on stable storage, except for the sessions in `refused`.
-    pub(crate) fn committed(&self, batch: Arc<Batch>, refused: Vec<(usize, Error)>) {
+    pub(crate) fn committed(&self, batch: Arc<Batch>, refused: Refused) {
         let mut saved = Vec::new();
         {
             let mut state = self.lock();

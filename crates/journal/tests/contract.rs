@@ -1,5 +1,11 @@
 //! Every journal against the contract.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
 use tapline_journal::contract::{Subject, run};
 use tapline_journal::{Home, Journal, MemoryJournal, SqliteJournal};
 

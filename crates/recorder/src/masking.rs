@@ -235,6 +235,11 @@ impl Masking {
         match (direction, frame) {
             (Direction::In, Frame::Notification { params: Params::Update(update), .. }) => {
                 let session = update.session_id.as_deref().unwrap_or_default();
+                let kind = update.kind.as_deref().unwrap_or_default();
+                if kind.ends_with("message_chunk") || kind.ends_with("thought_chunk") {
+                    // A part that is no text stands after the text that came before it.
+                    return self.end(|s| *s.session == *session && matches!(s.what, What::Message(..)));
+                }
                 let splits = match update.kind.as_deref() {
                     Some("tool_call" | "tool_call_update") => self.is_new_tool(update),
                     Some("plan" | "plan_update") => true,

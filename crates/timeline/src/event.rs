@@ -66,6 +66,11 @@ pub enum Event<'a> {
     },
     /// A piece of what the agent says or thinks.
     Text(Text<'a>),
+    /// What was said last in this turn is a message of its own: what is said next begins another.
+    MessageEnds {
+        /// The agent's key of the turn, where it gives one.
+        turn: Option<&'a str>,
+    },
     /// A part of a message that is no text.
     Media {
         /// The agent's key of the turn, where it gives one.
@@ -391,7 +396,8 @@ pub struct RequestNews<'a> {
     pub ask: Ask,
     /// The agent's key of the turn, where it gives one.
     pub turn: Option<&'a str>,
-    /// The tool call it is about.
+    /// The tool call it is about. A permission has none where the agent's id was made up for it: then it is about the
+    /// one open tool that is called with the same input, or has the same title.
     pub call: Option<&'a str>,
     /// Its headline.
     pub title: Option<Cow<'a, str>>,

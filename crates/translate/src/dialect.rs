@@ -8,6 +8,8 @@ use std::borrow::Cow;
 
 use tapline_timeline::{Answer, Channel, Choice, End, Event, Outcome, RequestNews, Time, ToolNews, Usage};
 use tapline_wire::session::{PromptAnswer, PromptParams};
+
+use crate::errors::SIGN_IN;
 use tapline_wire::{AgentError, Permission, RawValue, Update};
 
 /// What a dialect says of a frame beside its standard reading.
@@ -60,6 +62,8 @@ pub enum Chunk<'a> {
     Said,
     /// What the agent says, but less than the chunk holds.
     SaidOnly(Cow<'a, str>),
+    /// Said in the reply's channel, but a message of its own: a word of the agent's machinery that is not the reply's.
+    Apart,
     /// A word of the agent's machinery, not of the reply: a status row.
     Notice,
     /// Nothing for people: the rule that took it.
@@ -266,6 +270,11 @@ pub trait Dialect: Send {
     fn error_words<'a>(&self, error: &AgentError<'a>) -> Option<Option<Cow<'a, str>>> {
         let _ = error;
         None
+    }
+
+    /// Whether an error says that nobody is signed in.
+    fn asks_for_sign_in(&self, error: &AgentError<'_>) -> bool {
+        error.code == SIGN_IN
     }
 
     /// The reason that an error stands for, in the words of [`Dialect::failure_sentence`].

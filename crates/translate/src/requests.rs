@@ -68,7 +68,9 @@ impl Translator {
             (method, raw) => self.vendor_request(io, &key, at, session, method, raw),
         };
         if self.agent_calls.len() >= limits::PENDING_CALLS {
-            self.agent_calls.clear();
+            // Its row still waits; the end of its turn cancels it.
+            self.agent_calls.shift_remove_index(0);
+            io.state("request-forgotten");
         }
         self.agent_calls.insert(
             id.as_ref().into_owned(),
@@ -201,7 +203,7 @@ impl Translator {
         id: &Id<'_>,
         outcome: &Result<&RawValue, AgentError<'_>>,
     ) {
-        let Some(call) = self.agent_calls.remove(&id.as_ref().into_owned()) else {
+        let Some(call) = self.agent_calls.shift_remove(&id.as_ref().into_owned()) else {
             io.drop("answer-to-nothing");
             return;
         };

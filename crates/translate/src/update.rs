@@ -70,6 +70,10 @@ impl Translator {
             }
             return;
         }
+        // A child that was opened may have taken the place of another session.
+        let Some(at) = self.sessions.get_index_of(&*name) else {
+            return;
+        };
         self.standard(io, at, session, kind, update, &marks, around);
     }
 
@@ -143,15 +147,41 @@ impl Translator {
                     },
                 );
             }
+            (Block::Text { text }, Chunk::Apart) => {
+                let (text, mark) = (&*text, marks.stream.as_deref());
+                let said = Text {
+                    turn,
+                    channel,
+                    message,
+                    mark,
+                    text,
+                };
+                io.event(session, Event::MessageEnds { turn });
+                io.event(session, Event::Text(said));
+                io.event(session, Event::MessageEnds { turn });
+            }
             (Block::Text { text }, reading) => {
                 let text = match &reading {
                     Chunk::SaidOnly(less) => less.as_ref(),
                     _ => &*text,
                 };
                 let mark = marks.stream.as_deref();
-                io.event(session, Event::Text(Text { turn, channel, message, mark, text }));
+                io.event(
+                    session,
+                    Event::Text(Text {
+                        turn,
+                        channel,
+                        message,
+                        mark,
+                        text,
+                    }),
+                );
                 if self.dialect.chunks_are_plain() {
-                    self.last_chunk = Some(LastChunk { session, channel, message: message.map(Into::into) });
+                    self.last_chunk = Some(LastChunk {
+                        session,
+                        channel,
+                        message: message.map(Into::into),
+                    });
                 }
             }
             (block, _) => {
@@ -388,7 +418,7 @@ fn status(word: &str) -> Option<ToolStatus> {
     }
 }
 
-fn entries(list: &RawValue) -> Vec<PlanEntry> {
+pub(crate) fn entries(list: &RawValue) -> Vec<PlanEntry> {
     value::array(list)
         .filter_map(|item| {
             let text = value::member_text(item, "content")?.into_owned();

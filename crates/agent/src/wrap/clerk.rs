@@ -26,6 +26,9 @@ use super::{End, signals};
 /// What may be held that is not saved yet, in bytes; beyond it the side file is used. One record may be larger.
 pub const UNSAVED_BYTES: usize = 16 << 20;
 
+/// How long a record may wait to be saved before it is put into the side file: what may be lost when we are killed.
+pub const UNSAVED_TIME: Duration = Duration::from_secs(1);
+
 /// The longest line of standard error that is kept whole, in bytes.
 pub const ERROR_LINE_BYTES: usize = 64 << 10;
 
@@ -78,7 +81,6 @@ pub struct Recording {
 }
 
 pub(super) struct Clerk {
-    options: RecordOptions,
     intake: Intake,
     errors: LineReader,
     shelf: Shelf,
@@ -90,8 +92,8 @@ struct Shelf {
     folder: PathBuf,
     connection: String,
     keeper: Option<Keeper>,
-    /// Records that are neither saved nor in the side file, and what they weigh.
-    held: VecDeque<(Arc<TapeRecord<'static>>, usize)>,
+    /// Records that are neither saved nor in the side file, and what they weigh together.
+    held: VecDeque<Held>,
     bytes: usize,
     /// What the keeper was given and has not done: numbers, weights, and the sum of these.
     on_way: VecDeque<(u64, usize)>,
@@ -103,10 +105,20 @@ struct Shelf {
     trouble: Option<String>,
 }
 
+struct Held {
+    record: Arc<TapeRecord<'static>>,
+    weight: usize,
+    since: Instant,
+}
+
 impl Clerk {
     pub(super) fn new(options: RecordOptions) -> Self {
         let rules = tapline_recorder::default_rules();
-        let rules = if options.secrets.is_empty() { rules } else { rules.with_secrets(&options.secrets) };
+        let rules = if options.secrets.is_empty() {
+            rules
+        } else {
+            rules.with_secrets(&options.secrets)
+        };
         let keeper = Keeper::start(Arc::clone(&options.archive), &options.connection);
         let (keeper, trouble) = match keeper {
             Ok(keeper) => (Some(keeper), None),
@@ -117,8 +129,8 @@ impl Clerk {
             intake: Intake::new(&seed, options.hint.as_deref()).with_rules(rules),
             errors: LineReader::with_limit(ERROR_LINE_BYTES),
             shelf: Shelf {
-                folder: options.spill.clone(),
-                connection: options.connection.clone(),
+                folder: options.spill,
+                connection: options.connection,
                 keeper,
                 held: VecDeque::new(),
                 bytes: 0,
@@ -129,7 +141,6 @@ impl Clerk {
                 last: 0,
                 trouble,
             },
-            options,
             missing_bytes: 0,
         }
     }
@@ -214,7 +225,11 @@ impl Shelf {
         let weight = weight(&record);
         self.last = record.number;
         self.bytes += weight;
-        self.held.push_back((Arc::clone(&record), weight));
+        self.held.push_back(Held {
+            record: Arc::clone(&record),
+            weight,
+            since: Instant::now(),
+        });
         self.give(record, weight);
         if self.bytes > UNSAVED_BYTES {
             self.look();
@@ -226,11 +241,8 @@ impl Shelf {
         let number = record.number;
         let Some(keeper) = &self.keeper else { return };
         let done = keeper.progress.done();
-        while let Some((first, weight)) = self.on_way.front()
-            && *first <= done
-        {
+        while let Some((_, weight)) = self.on_way.pop_front_if(|(number, _)| *number <= done) {
             self.on_way_bytes -= weight;
-            self.on_way.pop_front();
         }
         let fits = self.on_way.is_empty() || self.on_way_bytes + weight <= UNSAVED_BYTES;
         if fits && number == self.given + 1 && keeper.give(Work::Record(record)) {
@@ -243,23 +255,30 @@ impl Shelf {
     /// Lets go of what is saved, and puts what is in danger into the side file.
     fn look(&mut self) {
         let saved = self.saved();
-        while let Some((record, weight)) = self.held.front()
-            && record.number <= saved
-        {
-            self.bytes -= weight;
-            self.held.pop_front();
+        while let Some(held) = self.held.pop_front_if(|held| held.record.number <= saved) {
+            self.bytes -= held.weight;
         }
+        let late = self
+            .held
+            .front()
+            .is_some_and(|held| held.since.elapsed() > UNSAVED_TIME);
         let trouble = match &self.keeper {
             Some(keeper) => {
-                let gone = || (keeper.is_gone() && self.saved() < self.last).then(|| "the recorder has ended".to_owned());
+                let gone = || {
+                    (keeper.is_gone() && self.saved() < self.last)
+                        .then(|| "the recorder has ended".to_owned())
+                };
                 keeper.progress.trouble().or_else(gone)
             }
             None => self.trouble.clone(),
         };
-        let in_danger = trouble.is_some() || self.given < self.last || self.bytes > UNSAVED_BYTES;
+        let in_danger = late || trouble.is_some() || self.given < self.last || self.bytes > UNSAVED_BYTES;
         self.trouble = trouble.or_else(|| self.trouble.take());
         if in_danger && let Err(error) = self.spill() {
-            self.trouble = Some(format!("the side file in {} cannot be written: {error}", self.folder.display()));
+            self.trouble = Some(format!(
+                "the side file in {} cannot be written: {error}",
+                self.folder.display()
+            ));
             self.forget();
         }
         self.catch_up(saved);
@@ -278,9 +297,9 @@ impl Shelf {
             Some(spill) => spill,
             None => self.spill.insert(Spill::create(&self.folder, &self.connection)?),
         };
-        while let Some((record, weight)) = self.held.front() {
-            spill.push(record)?;
-            self.bytes -= weight;
+        while let Some(held) = self.held.front() {
+            spill.push(&held.record)?;
+            self.bytes -= held.weight;
             self.held.pop_front();
         }
         spill.flush()
@@ -289,9 +308,9 @@ impl Shelf {
     /// Where even the side file fails, the oldest records go, so that memory does not grow for ever.
     fn forget(&mut self) {
         while self.bytes > UNSAVED_BYTES
-            && let Some((_, weight)) = self.held.pop_front()
+            && let Some(held) = self.held.pop_front()
         {
-            self.bytes -= weight;
+            self.bytes -= held.weight;
         }
     }
 
@@ -301,7 +320,9 @@ impl Shelf {
         let (Some(spill), Some(keeper)) = (&self.spill, &self.keeper) else {
             return;
         };
-        let Some((first, last)) = spill.numbers else { return };
+        let Some((first, last)) = spill.numbers else {
+            return;
+        };
         if saved >= last {
             if let Some(spill) = self.spill.take() {
                 spill.remove();
@@ -325,6 +346,7 @@ impl Shelf {
     /// Waits a while until everything is saved, and puts the rest into the side file. Says what is saved.
     fn finish(&mut self) -> u64 {
         let until = Instant::now() + FINISH_WAIT;
+        let mut flushed = false;
         loop {
             self.look();
             if self.saved() >= self.last {
@@ -334,8 +356,8 @@ impl Shelf {
             if keeper.is_gone() || Instant::now() >= until {
                 break;
             }
-            if self.given == self.last {
-                keeper.give(Work::Flush);
+            if self.given == self.last && !flushed {
+                flushed = keeper.give(Work::Flush);
             }
             std::thread::sleep(LOOK / 10);
         }
@@ -349,7 +371,10 @@ impl Shelf {
                 (done, _) => done,
             };
             if let Err(error) = done {
-                self.trouble = Some(format!("the side file in {} cannot be written: {error}", self.folder.display()));
+                self.trouble = Some(format!(
+                    "the side file in {} cannot be written: {error}",
+                    self.folder.display()
+                ));
             }
         }
         self.saved()

@@ -23,11 +23,7 @@ pub(super) enum Work {
     /// The next input.
     Record(Arc<TapeRecord<'static>>),
     /// The next inputs stand in a side file, from this number to that.
-    Read {
-        file: PathBuf,
-        from: u64,
-        to: u64,
-    },
+    Read { file: PathBuf, from: u64, to: u64 },
     /// There will be no more.
     Flush,
 }
@@ -52,7 +48,10 @@ impl Progress {
     }
 
     pub(super) fn trouble(&self) -> Option<String> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.trouble
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn set(&self, trouble: Option<&Trouble>) {

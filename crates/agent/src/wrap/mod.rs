@@ -31,7 +31,7 @@ use std::thread;
 use clerk::Clerk;
 use tap::{Tap, Taps};
 
-pub use clerk::{ERROR_LINE_BYTES, FINISH_WAIT, RecordOptions, Recording, UNSAVED_BYTES};
+pub use clerk::{ERROR_LINE_BYTES, FINISH_WAIT, RecordOptions, Recording, UNSAVED_BYTES, UNSAVED_TIME};
 pub use ledger::{Archive, Input, Ledger, Trouble};
 pub use spill::{Folded, fold_in};
 pub use tap::QUEUE_BYTES;

@@ -47,7 +47,8 @@ impl Spill {
             let file = options.write(true).create_new(true).mode(0o600).open(&path)?;
             file.lock()?;
             // Someone who folds in may have taken the empty file for a forgotten one before we held the lock.
-            if fs::metadata(&path).is_ok_and(|now| file.metadata().is_ok_and(|ours| ours.ino() == now.ino())) {
+            if fs::metadata(&path).is_ok_and(|now| file.metadata().is_ok_and(|ours| ours.ino() == now.ino()))
+            {
                 break file;
             }
         };
@@ -118,7 +119,12 @@ impl Reader {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
             Err(error) => return Err(error),
             Ok(()) if first == FIRST_LINE => {}
-            Ok(()) => return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no side file of this version")),
+            Ok(()) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "it is no side file of this version",
+                ));
+            }
         }
         Ok(Self { file, over: false })
     }
@@ -130,7 +136,8 @@ impl Reader {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             read => read?,
         }
-        let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let word =
+            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
         let length = word(0) as usize;
         if !(HEADER - 8..=RECORD_LIMIT).contains(&length) {
@@ -239,7 +246,9 @@ fn fold_one(file: &Path, connection: &str, archive: &dyn Archive) -> Result<u64,
             last = input.0;
         }
         if inputs.is_empty() {
-            return Err(format!("the tape of {connection} ends at input {last} and should reach {saved}"));
+            return Err(format!(
+                "the tape of {connection} ends at input {last} and should reach {saved}"
+            ));
         }
     }
     for input in Reader::open(file).map_err(|e| sentence(file, &e))? {
@@ -264,7 +273,9 @@ fn fold_one(file: &Path, connection: &str, archive: &dyn Archive) -> Result<u64,
         match recorder.store().trouble() {
             Some(Trouble::Lasting(why) | Trouble::Passing(why)) => return Err(why),
             None if recorder.store().saved() >= last => return Ok(last - saved),
-            None if since.elapsed() > PATIENCE => return Err("the journal did not save it in time".to_owned()),
+            None if since.elapsed() > PATIENCE => {
+                return Err("the journal did not save it in time".to_owned());
+            }
             None => std::thread::sleep(LOOK),
         }
     }
@@ -307,7 +318,10 @@ mod tests {
             let expected = ends.iter().filter(|end| **end <= cut).count().saturating_sub(1);
             assert_eq!(read.len(), expected, "cut at {cut}");
             for (at, (number, time, bytes)) in read.iter().enumerate() {
-                assert_eq!(TapeRecord::decode(*number, *time, bytes).unwrap(), record(at as u64 + 1));
+                assert_eq!(
+                    TapeRecord::decode(*number, *time, bytes).unwrap(),
+                    record(at as u64 + 1)
+                );
             }
         }
         // A flipped bit ends it as well.

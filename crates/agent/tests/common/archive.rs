@@ -26,6 +26,8 @@ pub enum Mood {
     Panics(u64),
     /// It never comes back from this input.
     Hangs(u64),
+    /// It waits at this input for a file `go` to appear beside its tape.
+    Waits(u64),
     /// It takes this long for an input.
     Slow(Duration),
     /// It is in passing trouble from this input on, until it was looked at so often.
@@ -42,6 +44,7 @@ impl Mood {
             "fails" => Self::Fails(number),
             "panics" => Self::Panics(number),
             "hangs" => Self::Hangs(number),
+            "waits" => Self::Waits(number),
             "slow" => Self::Slow(Duration::from_micros(number)),
             "passes" => Self::Passes(number, 5),
             _ => panic!("no mood {word}"),
@@ -97,8 +100,10 @@ impl Archive for Files {
 pub fn inputs(path: &Path) -> Vec<Input> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let line = |line: &str| {
-        let (number, at, bytes): (u64, Option<i64>, Vec<u8>) = serde_json::from_str(line).expect("a tape is good");
-        (number, at.map(Time::At), bytes)
+        let (number, at, text): (u64, Option<i64>, String) =
+            serde_json::from_str(line).expect("a tape is good");
+        let bytes = text.chars().map(|c| u8::try_from(c).expect("one byte a letter"));
+        (number, at.map(Time::At), bytes.collect())
     };
     text.lines().map(line).collect()
 }
@@ -107,7 +112,9 @@ pub fn inputs(path: &Path) -> Vec<Input> {
 pub fn rows(memory: &Memory) -> String {
     let mut out = String::new();
     for timeline in memory.timelines() {
-        let session = timeline.session().map(|s| serde_json::to_string(s).expect("a session is JSON"));
+        let session = timeline
+            .session()
+            .map(|s| serde_json::to_string(s).expect("a session is JSON"));
         let rows = timeline.rows().iter();
         let rows = rows.map(|row| serde_json::to_string(&**row).expect("a row is JSON"));
         for line in session.into_iter().chain(rows) {
@@ -137,6 +144,11 @@ impl Store for Book {
             Mood::Hangs(number) if number == record.number => loop {
                 std::thread::park();
             },
+            Mood::Waits(number) if number == record.number => {
+                while !self.rows.with_file_name("go").exists() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
             Mood::Fails(number) if number <= record.number => self.failed = true,
             Mood::Slow(time) => std::thread::sleep(time),
             _ => {}
@@ -149,7 +161,9 @@ impl Store for Book {
                 Time::At(ms) => ms,
                 Time::Since(_) => panic!("a live input has an absolute time"),
             });
-            serde_json::to_vec(&(record.number, at, bytes)).expect("an input is JSON")
+            // One letter a byte, so that a tape can be read.
+            let text: String = bytes.into_iter().map(char::from).collect();
+            serde_json::to_vec(&(record.number, at, text)).expect("an input is JSON")
         });
         self.open = Some((record.number, bytes));
     }

@@ -30,6 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut script = Script::written(session, seed.parse()?, &mut writer);
     for _ in 0..steps.parse::<u64>()? {
         script.step();
+        // Slow enough that a kill finds a chat small enough to compare as a whole.
+        std::thread::sleep(std::time::Duration::from_micros(200));
     }
     let cursor = script.cursor();
     writer.end(&SessionId::from(session.as_str()))?;

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use tapline_timeline::{
-    Append, Body, Change, End, Grows, Kind, Outcome, RequestState, RowId, SessionId, SessionState, TextState,
-    ToolState, WorkState,
+    Append, Body, Change, End, Grows, Json, Kind, Outcome, RequestState, RowId, SessionId, SessionState,
+    TextState, ToolState, WorkState,
 };
 
 use super::script::*;
@@ -54,7 +54,7 @@ pub(super) fn a_dead_owner_is_settled(subject: &dyn Subject) {
     let journal = subject.open();
     let session = SessionId::from("s");
     let mut writer = journal.writer("c", WriterOptions::default()).unwrap();
-    writer.begin(&begin("s", Mode::Hosted)).unwrap();
+    let generation = writer.begin(&begin("s", Mode::Hosted)).unwrap();
     let turn = RowId::from("s/r:1");
     let rows = [
         json!({"kind": "turn", "origin": "prompt", "state": "open"}),
@@ -79,6 +79,17 @@ pub(super) fn a_dead_owner_is_settled(subject: &dyn Subject) {
     let entry = journal.session(&session).unwrap().unwrap();
     assert_eq!((entry.status, entry.waiting), (Status::Waiting, 1));
     assert_eq!(journal.open_rows(&session).unwrap().len(), 8);
+    let intent = NewIntent {
+        session: session.clone(),
+        kind: "stop".to_owned(),
+        payload: Json::string("now"),
+        by: "page".to_owned(),
+    };
+    let (taken, open) = (
+        journal.post_intent(&intent).unwrap().id,
+        journal.post_intent(&intent).unwrap().id,
+    );
+    journal.claim_intent(taken, &generation).unwrap();
     drop(writer);
     let entry = subject.open().session(&session).unwrap().unwrap();
     assert_eq!(
@@ -87,6 +98,12 @@ pub(super) fn a_dead_owner_is_settled(subject: &dyn Subject) {
     );
     assert!(journal.settle_dead().unwrap().is_empty(), "once is enough");
     assert!(journal.open_rows(&session).unwrap().is_empty());
+    let intents = journal.intents(&IntentQuery::default()).unwrap();
+    assert!(intents[0].id == taken && intents[0].state == IntentState::Done && intents[0].outcome.is_some());
+    assert!(
+        intents[1].id == open && intents[1].state == IntentState::Open,
+        "the next owner may take it"
+    );
     let rows = all(&*journal, "s");
     assert_eq!(rows.len(), 13, "one warning for each cut turn, nothing else");
     let ends: Vec<_> = rows

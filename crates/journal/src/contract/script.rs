@@ -104,9 +104,9 @@ impl<'a> Script<'a> {
             id: &row.id,
             seq,
             state: TextState::Ended,
-            superseded: seq % 7 == 0,
+            superseded: seq.is_multiple_of(7),
             ended_at: Some(Time::At(1_700_000_000_000 + seq as i64)),
-            cut_bytes: (seq % 5 == 0).then_some(1_000_000),
+            cut_bytes: seq.is_multiple_of(5).then_some(1_000_000),
             revision: row.revision + 1,
             frame: row.frames[1] + 1,
         };
@@ -163,7 +163,7 @@ impl<'a> Script<'a> {
                         new.revision += 1;
                         if let Body::Tool(tool) = &mut new.body {
                             tool.state = ToolState::Completed;
-                            tool.output = Some("o".repeat(self.dice.roll(40_000) as usize));
+                            tool.output = Some(OUTPUT.repeat(1 + self.dice.roll(20) as usize * self.dice.roll(200) as usize));
                         }
                         self.put(&Arc::new(new));
                     }
@@ -189,6 +189,9 @@ impl<'a> Script<'a> {
         }
     }
 }
+
+/// Output of a tool; often enough of it is more than a row holds itself.
+const OUTPUT: &str = "output ";
 
 /// Small random numbers that a seed repeats.
 pub(super) struct Dice(pub(super) u64);

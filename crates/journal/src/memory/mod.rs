@@ -16,10 +16,10 @@ use crate::body::attachments;
 use crate::error::Error;
 use crate::journal::Journal;
 use crate::model::*;
-use crate::settle::is_open;
+use crate::settle::{TAKER_GONE, is_open};
 use crate::tape::BLOCK_BYTES;
 use crate::text::{Query, words_of};
-use crate::writer::{Backend, Begun, Hold, Slot, Writer, WriterOptions, now_ms, session_of};
+use crate::writer::{Backend, Begun, Hold, Refused, Slot, Writer, WriterOptions, now_ms, session_of};
 use crate::{LIST_LIMIT, SEARCH_LIMIT};
 
 use chat::{Chat, Kept};
@@ -81,8 +81,8 @@ impl State {
         })
     }
 
-    fn apply(&mut self, tape: i64, batch: &Batch, holds: &[Hold]) -> Vec<(usize, Error)> {
-        let mut refused: Vec<(usize, Error)> = Vec::new();
+    fn apply(&mut self, tape: i64, batch: &Batch, holds: &[Hold]) -> Refused {
+        let mut refused: Refused = Vec::new();
         let used: HashSet<usize> = batch
             .entries
             .iter()
@@ -134,6 +134,7 @@ impl State {
     }
 
     fn begin(&mut self, connection: &str, begin: &Begin) -> Result<Begun, Error> {
+        self.settle_dead();
         let origin = begin.origin.as_ref();
         if let Some(chat) = self
             .sessions
@@ -154,16 +155,13 @@ impl State {
             .entry(begin.session.clone())
             .or_insert_with(|| Chat::new(number, begin));
         if chat.live {
-            if !chat.is_dead() {
-                let owner = chat.generations.last().map(|(info, _)| info.owner.clone());
-                let (pid, host) = owner.map_or((0, String::new()), |owner| (owner.pid, owner.host));
-                return Err(Error::Held {
-                    session: begin.session.clone(),
-                    pid,
-                    host,
-                });
-            }
-            chat.settle();
+            let owner = chat.generations.last().map(|(info, _)| info.owner.clone());
+            let (pid, host) = owner.map_or((0, String::new()), |owner| (owner.pid, owner.host));
+            return Err(Error::Held {
+                session: begin.session.clone(),
+                pid,
+                host,
+            });
         }
         let alive = Arc::new(());
         let info = GenerationInfo {
@@ -193,11 +191,23 @@ impl State {
     }
 
     fn settle_dead(&mut self) -> Vec<Settled> {
-        self.sessions
+        let settled: Vec<Settled> = self
+            .sessions
             .values_mut()
             .filter(|chat| chat.is_dead())
             .map(Chat::settle)
-            .collect()
+            .collect();
+        for intent in self
+            .intents
+            .values_mut()
+            .filter(|intent| intent.state == IntentState::Claimed)
+        {
+            if settled.iter().any(|settled| settled.session == intent.session) {
+                intent.state = IntentState::Done;
+                intent.outcome = Json::parse(TAKER_GONE).ok();
+            }
+        }
+        settled
     }
 
     fn search(&self, query: &SearchQuery) -> Vec<Hit> {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::batch::Batch;
 use crate::error::Error;
-use crate::writer::Slot;
+use crate::writer::{Refused, Slot};
 
 use super::store::Store;
 
@@ -118,7 +118,7 @@ pub(super) struct Engine {
 #[derive(Default)]
 struct Round {
     answers: Vec<Answer>,
-    done: Vec<(Arc<Slot>, Arc<Batch>, Vec<(usize, Error)>)>,
+    done: Vec<(Arc<Slot>, Arc<Batch>, Refused)>,
 }
 
 impl Engine {

@@ -58,6 +58,8 @@ pub struct SqliteJournal {
 pub struct SqliteOptions {
     /// Most pages (of 4 KiB) that the file may have: a quota of our own.
     pub max_pages: Option<u32>,
+    /// How long the writing thread waits for another process; [`LOCK_WAIT`] where nothing is said.
+    pub lock_wait: Option<Duration>,
 }
 
 struct Shared {
@@ -118,6 +120,10 @@ impl SqliteJournal {
         let path = home.database();
         if let Some(pages) = options.max_pages {
             conn.pragma_update(None, "max_page_count", pages)
+                .map_err(|e| sql_error(&path, "opening it", e))?;
+        }
+        if let Some(wait) = options.lock_wait {
+            conn.busy_timeout(wait)
                 .map_err(|e| sql_error(&path, "opening it", e))?;
         }
         let queue = Arc::new(Queue::default());

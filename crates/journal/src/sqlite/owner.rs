@@ -272,6 +272,11 @@ impl Store {
             "UPDATE generations SET state = 'settled' WHERE session = ? AND generation = ?",
             params![number, running.generation],
         )?;
+        self.exec(
+            "settling a session",
+            "UPDATE intents SET state = 'done', outcome = ?2 WHERE session = ?1 AND state = 'claimed'",
+            params![number, settle::TAKER_GONE],
+        )?;
         live::remove(&self.live, &running.lock);
         Ok(Settled {
             session: hold.id,
@@ -287,6 +292,10 @@ impl Store {
         self.need_free(number)?;
         let (from, to) = session_range(number);
         let mut forgotten = Forgotten::default();
+        // What is forgotten is overwritten; elsewhere that would only be writing more.
+        self.conn
+            .pragma_update(None, "secure_delete", true)
+            .map_err(Self::say(&self.path, DOING))?;
         let db = self.db();
         let indexed: Vec<i64> = db.list(
             DOING,
@@ -347,6 +356,9 @@ impl Store {
         ] {
             self.exec(DOING, sql, [number])?;
         }
+        self.conn
+            .pragma_update(None, "secure_delete", false)
+            .map_err(Self::say(&self.path, DOING))?;
         self.forget_cache();
         Ok(forgotten)
     }

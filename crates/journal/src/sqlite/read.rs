@@ -219,7 +219,7 @@ impl<'a> Db<'a> {
     /// Rows of a session that have appended text.
     pub(super) fn grown(self, session: i64) -> Result<Vec<i64>, Error> {
         let (from, to) = session_range(session);
-        let sql = "SELECT DISTINCT rid FROM appends WHERE aid BETWEEN ? AND ?";
+        let sql = "SELECT DISTINCT rid FROM appends WHERE rid BETWEEN ? AND ?";
         self.list("reading appended text", sql, [from, to], |row| row.get(0))
     }
 
@@ -288,10 +288,9 @@ impl<'a> Db<'a> {
     }
 
     fn pieces_of(self, raw: &Raw) -> Result<Vec<Piece>, Error> {
-        let session = raw.rid >> SHIFT;
-        let sql = format!("SELECT {PIECE} FROM appends WHERE aid BETWEEN ? AND ? AND rid = ? ORDER BY aid");
-        let (from, to) = (place(session, raw.cursor), session_range(session).1);
-        self.list("reading appended text", &sql, params![from, to, raw.rid], piece)
+        let sql = format!("SELECT {PIECE} FROM appends WHERE rid = ? AND aid > ? ORDER BY aid");
+        let from = place(raw.rid >> SHIFT, raw.cursor);
+        self.list("reading appended text", &sql, [raw.rid, from], piece)
     }
 
     fn finish(self, raw: Raw, pieces: Vec<Piece>) -> Result<Arc<Row>, Error> {

@@ -27,7 +27,7 @@ struct Migration {
 
 const MIGRATIONS: &[Migration] = &[Migration {
     sql: include_str!("schema.sql"),
-    hash: "8e19309657443e411de132933f7c0696d132acae8141e06de15f158dabe67caa",
+    hash: "64e449082913e5ddd245669e9d92bf7c52fb4aef0704bf0d6ba835a4030a49e1",
 }];
 
 /// The newest format.

@@ -74,6 +74,7 @@ CREATE TABLE appends (
   frame INTEGER NOT NULL,
   text TEXT NOT NULL
 ) STRICT;
+CREATE INDEX appends_row ON appends (rid);
 
 CREATE TABLE blobs (
   hash TEXT PRIMARY KEY,

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::settle::{is_open, is_waiting};
 use crate::tape::{self, BLOCK_BYTES};
 use crate::text::{kind_word, words_of};
-use crate::writer::Hold;
+use crate::writer::{Hold, Refused};
 
 use super::read::Db;
 use super::{place, session_range, sql_error};
@@ -108,12 +108,7 @@ impl Store {
     }
 
     /// Writes a batch. Sessions that someone else holds now are left out and named in the answer.
-    pub(super) fn apply(
-        &mut self,
-        tape: i64,
-        batch: &Batch,
-        holds: &[Hold],
-    ) -> Result<Vec<(usize, Error)>, Error> {
+    pub(super) fn apply(&mut self, tape: i64, batch: &Batch, holds: &[Hold]) -> Result<Refused, Error> {
         let mut refused = Vec::new();
         let mut touches: Vec<Option<Touch>> = holds.iter().map(|_| None).collect();
         let used = batch
@@ -230,11 +225,7 @@ impl Store {
         self.put_uses(rid, &stored, before.is_some())?;
         let said = self.index(rid, row, before.flatten())?;
         if self.grown.remove(&rid) {
-            self.exec(
-                "writing a row",
-                "DELETE FROM appends WHERE rid = ?1 AND aid BETWEEN ?2 AND ?3",
-                params![rid, session_range(session).0, session_range(session).1],
-            )?;
+            self.exec("writing a row", "DELETE FROM appends WHERE rid = ?", [rid])?;
         }
         self.exec(
             "writing a row",

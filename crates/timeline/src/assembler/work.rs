@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::turns::{Opens, Place};
-use super::{Assembler, Cx, clip, revise};
+use super::placing::{Opens, Place};
+use super::{Assembler, Cuts, Cx, revise};
 use crate::event::{HelperNews, TaskNews};
 use crate::id::{Key, RowId};
 use crate::limits;
@@ -52,7 +52,8 @@ impl Assembler {
             cx.drop("task-is-a-helper");
             return;
         }
-        let label = |text: &str| clip(text.trim(), limits::LABEL_BYTES).to_owned();
+        let label = |text: &str| super::label(text.trim());
+        let mut cuts = Cuts::default();
         let label_now = news.label.as_deref().map(label).filter(|l| !l.is_empty());
         let label_guess = news.label_guess.as_deref().map(label).filter(|l| !l.is_empty());
         match cx.host.row(&id) {
@@ -99,7 +100,7 @@ impl Assembler {
                     if task.summary.is_none() && task.state != WorkState::Running {
                         task.summary = news
                             .summary
-                            .map(|s| clip(&s, limits::WORDS_BYTES).to_owned())
+                            .map(|s| cuts.text("summary", &s, limits::WORDS_BYTES))
                             .filter(|s| !s.is_empty());
                     }
                 }
@@ -109,6 +110,7 @@ impl Assembler {
                 if settles {
                     changed.ended_at = cx.at;
                 }
+                cuts.note(&mut changed);
                 if changed == *row {
                     cx.host.state("task-unchanged");
                     return;
@@ -140,10 +142,10 @@ impl Assembler {
                     summary: news
                         .summary
                         .filter(|_| ended)
-                        .map(|s| clip(&s, limits::WORDS_BYTES).to_owned())
+                        .map(|s| cuts.text("summary", &s, limits::WORDS_BYTES))
                         .filter(|s| !s.is_empty()),
                 };
-                let row = self.put_as(cx, id, turn, tool.map(|t| t.id.clone()), Body::Task(task));
+                let row = self.put_cut(cx, id, turn, tool.map(|t| t.id.clone()), Body::Task(task), cuts);
                 self.finish_if(cx, row, ended);
             }
         }
@@ -151,13 +153,14 @@ impl Assembler {
 
     pub(super) fn helper(&mut self, cx: &mut Cx<'_>, news: HelperNews<'_>) {
         let id = RowId::spell(&self.session.id, Key::new("h").part(&news.helper).as_str());
-        let label = |text: &str| clip(text.trim(), limits::LABEL_BYTES).to_owned();
+        let label = |text: &str| super::label(text.trim());
+        let mut cuts = Cuts::default();
         let label_now = news.label.as_deref().map(label).filter(|l| !l.is_empty());
         let label_guess = news.label_guess.as_deref().map(label).filter(|l| !l.is_empty());
         let tokens = news.tokens.filter(|n| *n > 0);
         let text = news
             .text
-            .map(|t| clip(&t, limits::VALUE_BYTES).to_owned())
+            .map(|t| cuts.text("text", &t, limits::VALUE_BYTES))
             .filter(|t| !t.trim().is_empty());
         match cx.host.row(&id) {
             Some(row) => {
@@ -182,13 +185,17 @@ impl Assembler {
                 if helper.child.is_none() {
                     helper.child = news.child;
                 }
-                if helper.text.is_none() {
+                let takes_text = helper.text.is_none();
+                if takes_text {
                     helper.text = text;
                 }
                 let settles = state != helper.state && state != WorkState::Running;
                 helper.state = state;
                 if settles {
                     changed.ended_at = cx.at;
+                }
+                if takes_text {
+                    cuts.note(&mut changed);
                 }
                 if changed == *row {
                     cx.host.state("helper-unchanged");
@@ -211,7 +218,14 @@ impl Assembler {
                     child: news.child,
                     text,
                 };
-                let row = self.put_as(cx, id, turn, tool.map(|t| t.id.clone()), Body::Helper(helper));
+                let row = self.put_cut(
+                    cx,
+                    id,
+                    turn,
+                    tool.map(|t| t.id.clone()),
+                    Body::Helper(helper),
+                    cuts,
+                );
                 self.finish_if(cx, row, state != WorkState::Running);
             }
         }
