@@ -1,4 +1,5 @@
 //! Grok: subagents as helpers with sessions of their own (group GS of the scenarios).
+#![allow(clippy::unwrap_used)] // It is all test code.
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! Grok: golden facts of recordings (groups RC and RV of the scenarios), and context usage.
 //!
 //! The recordings of the first part are no part of the project; a test that misses them says so.
+#![allow(clippy::unwrap_used)] // It is all test code.
 
 mod common;
 

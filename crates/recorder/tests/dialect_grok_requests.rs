@@ -1,4 +1,5 @@
 //! Grok: questions, plans, permissions, and the replies in the shapes that Grok reads (GD-1 to GD-3, RV-3).
+#![allow(clippy::unwrap_used)] // It is all test code.
 
 mod common;
 

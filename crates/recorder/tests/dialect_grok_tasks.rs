@@ -1,4 +1,5 @@
 //! Grok: background commands and monitors (groups BT, BE, BR, BW of the scenarios).
+#![allow(clippy::unwrap_used)] // It is all test code.
 
 mod common;
 

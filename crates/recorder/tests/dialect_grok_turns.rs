@@ -1,4 +1,5 @@
 //! Grok: turns, replay and failures (groups GD, RT, TF of the scenarios).
+#![allow(clippy::unwrap_used)] // It is all test code.
 
 mod common;
 
@@ -386,7 +387,9 @@ fn tf_7_a_late_frame_neither_reopens_its_turn_nor_takes_later_ones() {
 fn tf_7b_a_late_frame_does_not_take_the_next_failure() {
     let mut talk = Talk::new();
     let first = talk.prompt("p1");
-    talk.says("p1", "one").ends("p1", "end_turn").answers(first, "end_turn");
+    talk.says("p1", "one")
+        .ends("p1", "end_turn")
+        .answers(first, "end_turn");
     let second = talk.prompt("p2");
     talk.says("p1", " late");
     talk.notice(json!({"sessionUpdate": "retry_state", "type": "failed", "message": "the second's"}));
@@ -447,7 +450,9 @@ fn a_retry_before_the_first_word_supersedes_nothing() {
             talk.announces("p1", "c1", "list_dir", json!({}));
         }
         // The next one has trouble before it says anything.
-        talk.notice(json!({"sessionUpdate": "retry_state", "type": "retrying", "attempt": 1, "reason": "busy"}));
+        talk.notice(
+            json!({"sessionUpdate": "retry_state", "type": "retrying", "attempt": 1, "reason": "busy"}),
+        );
         talk.streams("p1", 20, "Here it is.").answers(first, "end_turn");
         let told = talk.told();
         assert_eq!(told.all("assistant", "text"), ["I will look.", "Here it is."]);
@@ -481,7 +486,11 @@ fn a_plan_without_marks_is_cosmetic() {
     assert!(told.rules().contains(&"cosmetic-plan"));
     // The same after a load that replayed the plan.
     let load = talk.restart();
-    talk.update(S, plan("in_progress"), json!({"promptId": "p1", "isReplay": true}));
+    talk.update(
+        S,
+        plan("in_progress"),
+        json!({"promptId": "p1", "isReplay": true}),
+    );
     talk.result(load, json!({}));
     talk.update(S, plan("completed"), json!(null));
     assert_eq!(talk.told().of("plan").len(), 1);
@@ -491,7 +500,11 @@ fn a_plan_without_marks_is_cosmetic() {
 fn a_plan_without_marks_counts_where_nothing_is_marked() {
     let mut talk = Talk::new();
     let first = talk.nameless("plan it");
-    talk.update(S, json!({"sessionUpdate": "plan", "entries": [{"content": "Build", "status": "pending"}]}), json!(null));
+    talk.update(
+        S,
+        json!({"sessionUpdate": "plan", "entries": [{"content": "Build", "status": "pending"}]}),
+        json!(null),
+    );
     talk.answers(first, "end_turn");
     assert_eq!(talk.told().one("plan")["entries"][0]["text"], "Build");
 }
@@ -501,12 +514,18 @@ fn a_turn_that_runs_while_its_session_is_loaded_goes_on() {
     let mut talk = Talk::new();
     let first = talk.prompt("p1");
     talk.runs("p1").says("p1", "before, ");
-    let load = talk.call("session/load", json!({"sessionId": S, "cwd": "/p", "mcpServers": []}));
-    let chunk = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "before, "}});
+    let load = talk.call(
+        "session/load",
+        json!({"sessionId": S, "cwd": "/p", "mcpServers": []}),
+    );
+    let chunk =
+        json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "before, "}});
     talk.update(S, chunk, json!({"promptId": "p1", "isReplay": true}));
     talk.says("p1", "during, ");
     talk.result(load, json!({"_meta": {"x.ai/runningPromptId": "p1"}}));
-    talk.says("p1", "after").ends("p1", "end_turn").answers(first, "end_turn");
+    talk.says("p1", "after")
+        .ends("p1", "end_turn")
+        .answers(first, "end_turn");
     let told = talk.told();
     assert_eq!(told.all("assistant", "text"), ["before, during, after"]);
     assert_eq!(told.all("turn", "end"), ["completed"]);
@@ -518,14 +537,18 @@ fn compactions_are_rows_of_their_turn() {
     let first = talk.prompt("p1");
     talk.runs("p1");
     let news = |kind: &str| json!({"sessionUpdate": kind, "tokens_before": 900, "tokens_after": 100, "summary_preview": "What was done."});
-    talk.notice(json!({"sessionUpdate": "auto_compact_started"})).notice(news("auto_compact_completed"));
+    talk.notice(json!({"sessionUpdate": "auto_compact_started"}))
+        .notice(news("auto_compact_completed"));
     talk.notice(news("auto_compact_failed"));
     talk.replays(news("auto_compact_completed"));
     talk.answers(first, "end_turn");
     let told = talk.told();
     assert_eq!(told.all("compaction", "state"), ["completed", "failed"]);
     let row = told.of("compaction")[0];
-    assert_eq!((&row["text"], &row["detail"]["tokens_before"]), (&json!("What was done."), &json!(900)));
+    assert_eq!(
+        (&row["text"], &row["detail"]["tokens_before"]),
+        (&json!("What was done."), &json!(900))
+    );
     assert_eq!(row["turn"], told.one("turn")["id"]);
 }
 

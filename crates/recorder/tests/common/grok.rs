@@ -1,5 +1,6 @@
 //! A talk with Grok, frame by frame.
 #![allow(dead_code, unreachable_pub)] // Each test file is a crate of its own and uses its part.
+#![allow(clippy::unwrap_used)] // It is all test code.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,6 @@
 //! What the tests of the dialects share: recorded lines in, rows as public JSON out.
 #![allow(dead_code, unreachable_pub)] // Each test file is a crate of its own and uses its part.
+#![allow(clippy::unwrap_used)] // It is all test code.
 
 pub mod grok;
 
