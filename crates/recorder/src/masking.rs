@@ -10,7 +10,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -257,12 +257,11 @@ impl Masking {
 
     fn is_new_tool(&mut self, update: &Update<'_>) -> bool {
         let Some(call) = update.fields.tool_call_id.as_deref() else { return false };
-        let mut hasher = self.hasher.build_hasher();
-        (update.session_id.as_deref(), call).hash(&mut hasher);
+        let hash = self.hasher.hash_one((update.session_id.as_deref(), call));
         if self.known_tools.len() >= KNOWN_TOOLS {
             self.known_tools.clear();
         }
-        self.known_tools.insert(hasher.finish())
+        self.known_tools.insert(hash)
     }
 
     fn end(&mut self, which: impl Fn(&Stream) -> bool) -> Vec<String> {

@@ -106,10 +106,13 @@ struct ExitEntry<'a> {
     signal: Option<Cow<'a, str>>,
 }
 
+/// Makes the recorder, once it is known which agent speaks.
+type Start<S, W> = Box<dyn FnOnce(Option<&str>) -> Recorder<S, W>>;
+
 /// Reads one recording into a recorder, line by line.
 pub struct Recording<S, W> {
     recorder: Option<Recorder<S, W>>,
-    start: Option<Box<dyn FnOnce(Option<&str>) -> Recorder<S, W>>>,
+    start: Option<Start<S, W>>,
     header: Header,
     started_ms: Option<i64>,
     lines: u64,

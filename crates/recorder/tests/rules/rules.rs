@@ -147,8 +147,8 @@ fn turns_an_error_that_is_no_error_has_no_words_of_the_agent() {
 fn turns_ids_are_matched_exactly() {
     let mut t = Tape::new();
     t.prompt(1, "Go");
-    let told =
-        t.told(|t| t.from_agent(&json!({"jsonrpc": "2.0", "id": "1", "result": {"stopReason": "end_turn"}})));
+    let told = t
+        .told(|t| t.agent_sends(&json!({"jsonrpc": "2.0", "id": "1", "result": {"stopReason": "end_turn"}})));
     assert_eq!(told, ["answer-to-nothing"]);
     t.shows(&["1 turn prompt open", "1 user accepted \"Go\""]);
 }
@@ -224,7 +224,7 @@ fn requests_cancel_request_and_an_error_as_the_answer_settle_as_cancelled() {
         t.prompt(1, "Go");
         t.asks(7, "session/request_permission", permission(Some("s1"), "c1"));
         if by_error {
-            t.from_client(
+            t.client_sends(
                 &json!({"jsonrpc": "2.0", "id": 7, "error": {"code": -32800, "message": "Cancelled"}}),
             );
         } else {
@@ -280,7 +280,7 @@ fn requests_for_files_terminals_and_what_nobody_knows_make_no_row() {
     t.asks(2, "terminal/create", json!({"sessionId": "s1", "command": "ls"}));
     t.client_answers(2, json!({"terminalId": "t1"}));
     t.asks(3, "_vendor/thing", json!({"sessionId": "s1"}));
-    t.from_client(
+    t.client_sends(
         &json!({"jsonrpc": "2.0", "id": 3, "error": {"code": -32601, "message": "Method not found"}}),
     );
     t.shows(&["1 turn prompt open", "1 user accepted \"Go\""]);
@@ -637,7 +637,7 @@ fn lines_too_long_are_told_and_whoever_waits_is_told() {
     t.prompt(1, "Go");
     t.update(chunk("agent_message_chunk", None, &long));
     t.says("after it");
-    t.from_agent(&json!({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn", "more": long}}));
+    t.agent_sends(&json!({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn", "more": long}}));
     let rows = t.all(Kind::Status);
     assert_eq!(rows.len(), 2);
     for (row, tone) in rows.iter().zip(["warning", "error"]) {

@@ -241,6 +241,25 @@ fn gt_11_a_large_diff_is_a_patch_that_applies() {
     assert_eq!((diff.added, diff.removed), (520, 520));
     assert_eq!(applied(&old, &diff.patch), new);
     assert!(t.the(Kind::Tool).truncated.is_empty());
+    // A change anywhere in a file is placed where it is.
+    let old: String = (0..20).map(|n| format!("{n}\n")).collect();
+    for at in 0..20 {
+        for with in ["", "x\n", "x\ny\n"] {
+            let new: String = (0..20)
+                .map(|n| {
+                    if n == at {
+                        with.to_owned()
+                    } else {
+                        format!("{n}\n")
+                    }
+                })
+                .collect();
+            assert_eq!(
+                applied(&old, &tapline_timeline::diff("a", Some(&old), Some(&new)).patch),
+                new
+            );
+        }
+    }
     // A pair over the limit replaces the file whole.
     let line = "x".repeat(99);
     let old: String = (0..30_000).map(|n| format!("{line}{n}\n")).collect();

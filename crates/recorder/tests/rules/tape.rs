@@ -4,10 +4,13 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 use tapline_recorder::{Direction, Memory, Recorder, Seen, Stamp, Watch};
-use tapline_timeline::{Assembler, Body, Change, Kind, Row, SessionId, Timeline, Tool};
+use tapline_timeline::{Body, Change, Kind, Row, SessionId, Timeline, Tool};
 
 use crate::ledger::Ledger;
 use crate::picture::picture;
+
+/// The input before which each session's rows are written out, to be joined with the changes that follow.
+const SNAPSHOT: u64 = 20;
 
 /// Keeps a strict reader per session, and what was told beside changes.
 #[derive(Debug, Default)]
@@ -20,6 +23,9 @@ pub(crate) struct Desk {
 impl Watch for Desk {
     fn input(&mut self, _: Stamp, _: &str, _: Seen<'_>) {
         self.inputs += 1;
+        if self.inputs == SNAPSHOT {
+            self.ledgers.values_mut().for_each(Ledger::cut_here);
+        }
     }
     fn change(&mut self, _: Stamp, session: &SessionId, change: &Change<'_>) {
         self.ledgers.entry(session.clone()).or_default().take(change);
@@ -84,11 +90,11 @@ impl Tape {
         );
     }
 
-    pub(crate) fn from_agent(&mut self, frame: &Value) {
+    pub(crate) fn agent_sends(&mut self, frame: &Value) {
         self.line(Direction::In, &frame.to_string());
     }
 
-    pub(crate) fn from_client(&mut self, frame: &Value) {
+    pub(crate) fn client_sends(&mut self, frame: &Value) {
         self.line(Direction::Out, &frame.to_string());
     }
 
@@ -100,23 +106,23 @@ impl Tape {
     }
 
     pub(crate) fn call(&mut self, id: u64, method: &str, params: Value) {
-        self.from_client(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.client_sends(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
     }
 
     pub(crate) fn answers(&mut self, id: u64, result: Value) {
-        self.from_agent(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+        self.agent_sends(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
     }
 
     pub(crate) fn refuses(&mut self, id: u64, error: Value) {
-        self.from_agent(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+        self.agent_sends(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
     }
 
     pub(crate) fn asks(&mut self, id: impl Into<Value>, method: &str, params: Value) {
-        self.from_agent(&json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params}));
+        self.agent_sends(&json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params}));
     }
 
     pub(crate) fn client_answers(&mut self, id: impl Into<Value>, result: Value) {
-        self.from_client(&json!({"jsonrpc": "2.0", "id": id.into(), "result": result}));
+        self.client_sends(&json!({"jsonrpc": "2.0", "id": id.into(), "result": result}));
     }
 
     pub(crate) fn update(&mut self, update: Value) {
@@ -126,11 +132,11 @@ impl Tape {
 
     pub(crate) fn update_of(&mut self, session: &str, update: Value) {
         let params = json!({"sessionId": session, "update": update});
-        self.from_agent(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
+        self.agent_sends(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
     }
 
     pub(crate) fn notice(&mut self, method: &str, params: Value) {
-        self.from_agent(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+        self.agent_sends(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
     pub(crate) fn prompt(&mut self, id: u64, text: &str) {
@@ -144,7 +150,7 @@ impl Tape {
 
     pub(crate) fn cancel(&mut self) {
         let params = json!({"sessionId": self.session});
-        self.from_client(&json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params}));
+        self.client_sends(&json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params}));
     }
 
     pub(crate) fn says(&mut self, text: &str) {
@@ -157,10 +163,6 @@ impl Tape {
 
     pub(crate) fn timelines(&self) -> &[Timeline] {
         self.recorder.store().timelines()
-    }
-
-    pub(crate) fn assemblers(&self) -> Vec<&Assembler> {
-        self.recorder.sessions().collect()
     }
 
     /// The rows of the first session, as far as they are.

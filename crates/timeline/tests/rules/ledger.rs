@@ -31,7 +31,7 @@ pub(crate) struct Ledger {
 /// A change, owned.
 #[derive(Debug, Clone)]
 pub(crate) enum Told {
-    Session(Session),
+    Session(Box<Session>),
     Put(Arc<Row>),
     Append(RowId, u64, Grows, u64, String, u64, u64),
     Close(
@@ -49,7 +49,7 @@ pub(crate) enum Told {
 impl Told {
     pub(crate) fn own(change: &Change<'_>) -> Self {
         match change {
-            Change::Session(session) => Told::Session((*session).clone()),
+            Change::Session(session) => Told::Session(Box::new((*session).clone())),
             Change::Put(row) => Told::Put(Arc::clone(row)),
             Change::Append(a) => Told::Append(
                 a.id.clone(),
