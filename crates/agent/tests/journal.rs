@@ -1,5 +1,6 @@
 //! A journal behind the recorder gives the rows that memory gives, and a rebuild from its tape gives them again.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used)] // A test may fail where it stands.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

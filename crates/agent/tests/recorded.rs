@@ -1,5 +1,6 @@
 //! The record of what passes: the same as of the file, whatever happens to the ledger.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used)] // A test may fail where it stands.
 
 #[path = "common/archive.rs"]
 mod archive;
