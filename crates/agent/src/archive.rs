@@ -351,8 +351,14 @@ impl Store for JournalLedger {
         if self.is_again() || self.lasting.is_some() {
             return;
         }
-        if let Err(error) = self.writer.seal() {
-            self.fail(&error);
+        // A journal that is behind is waited for, where the caller has patience: what was taken is kept, and the next
+        // change might not be.
+        while let Err(error) = self.writer.seal() {
+            let waits = matches!(error, Error::Behind { .. }) && self.options.patience.is_some();
+            if !waits {
+                self.fail(&error);
+                return;
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A journal as the place where a recorder writes: the same rows as in memory, also when it was broken off.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used)] // A test may fail where it stands.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

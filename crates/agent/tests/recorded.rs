@@ -1,5 +1,6 @@
 //! The record of what passes: the same as of the file, whatever happens to the ledger.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used)] // A test may fail where it stands.
 
 #[path = "common/archive.rs"]
 mod archive;
@@ -14,6 +15,7 @@ use common::{Wrapped, line, read_all};
 use rustix::process::Signal;
 use serde_json::Value;
 use tapline_agent::wrap::{End, fold_in};
+use tapline_journal::{Home, Journal, SessionQuery, SqliteJournal, Status as Stands};
 use tapline_recorder::{Memory, Recorder, TapeRecord, rebuild};
 use tapline_testkit::Status;
 use tapline_testkit::client::play;
@@ -379,4 +381,71 @@ fn killing_the_wrapper_leaves_what_a_stuck_ledger_did_not_take() {
     wrapped.signal(Signal::KILL);
     wrapped.wait();
     assert_eq!(fold(folder.path()), 40);
+}
+
+/// What a connection has on its tape.
+fn tape_of(journal: &SqliteJournal, connection: &str) -> Vec<tapline_journal::TapeInput> {
+    let mut tape: Vec<tapline_journal::TapeInput> = Vec::new();
+    loop {
+        let next = tape.last().map_or(1, |input| input.number + 1);
+        let inputs = journal.read_tape(connection, next, 1000).unwrap();
+        if inputs.is_empty() {
+            return tape;
+        }
+        tape.extend(inputs);
+    }
+}
+
+#[test]
+fn killing_the_wrapper_at_any_moment_leaves_a_good_journal_and_no_session_that_runs() {
+    let seed = std::env::var("TAPLINE_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+    println!("TAPLINE_SEED={seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let folder = tempfile::tempdir().unwrap();
+    let mut kept = 0;
+    for round in 0..20 {
+        let connection = format!("round{round}");
+        let variables = [
+            ("TAPLINE_TEST_RECORD", folder.path().to_str().unwrap()),
+            ("TAPLINE_TEST_MOOD", "journal"),
+            ("TAPLINE_TEST_CONNECTION", &connection),
+        ];
+        let agent = scripted_agent();
+        let mut wrapped = Wrapped::start_with(&[&agent, "builtin:stream-20000"], &variables);
+        let mut talk = tapline_testkit::client::Talk::new(wrapped.output(), wrapped.input());
+        talk.call("initialize", serde_json::json!({"protocolVersion": 1}))
+            .unwrap();
+        let session = talk
+            .call("session/new", serde_json::json!({"cwd": "/", "mcpServers": []}))
+            .unwrap();
+        let prompt = serde_json::json!([{"type": "text", "text": "go"}]);
+        let params = serde_json::json!({"sessionId": session["result"]["sessionId"], "prompt": prompt});
+        talk.request("session/prompt", params).unwrap();
+        for _ in 0..random.usize(0..15_000) {
+            talk.line().unwrap();
+        }
+        wrapped.signal(Signal::KILL);
+        wrapped.wait();
+        let journal = SqliteJournal::open(&Home::at(folder.path())).unwrap();
+        let tape = tape_of(&journal, &connection);
+        assert!(
+            tape.iter().map(|input| input.number).eq(1..=tape.len() as u64),
+            "round {round} has a hole"
+        );
+        kept += tape.len();
+        for entry in journal.sessions(&SessionQuery::default()).unwrap() {
+            assert!(
+                matches!(entry.status, Stands::Cut | Stands::Ended),
+                "round {round}: {entry:?}"
+            );
+        }
+        assert_eq!(journal.verify(None).unwrap(), [], "round {round}");
+    }
+    assert!(
+        kept > 1000,
+        "only {kept} inputs were kept: the kills came too early to mean anything"
+    );
 }

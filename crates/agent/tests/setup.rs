@@ -1,4 +1,5 @@
 //! Settings as people have them, before and after.
+#![allow(clippy::unwrap_used)] // A test may fail where it stands.
 
 use std::fs;
 

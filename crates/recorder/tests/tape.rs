@@ -1,4 +1,5 @@
 //! *one-path*: what was recorded, put on a tape and read again is the same timeline.
+#![allow(clippy::unwrap_used)] // A test may fail where it stands.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

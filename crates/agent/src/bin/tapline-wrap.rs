@@ -1,7 +1,7 @@
 //! `tapline wrap` as a process of its own, for tests and measurements.
 //!
 //! `TAPLINE_TEST_RECORD` names a folder in which the agent is recorded, `TAPLINE_TEST_MOOD` how the ledger there behaves, and
-//! `TAPLINE_TEST_HINT` what the agent is called.
+//! `TAPLINE_TEST_HINT` what the agent is called. With the mood `journal` the folder is the home of a journal.
 
 #[cfg(unix)]
 #[path = "../../tests/common/archive.rs"]
@@ -27,14 +27,17 @@ fn main() {
     }
     let text = |name: &str| std::env::var(name).ok();
     let record = text("TAPLINE_TEST_RECORD").map(|folder| RecordOptions {
-        connection: "connection".to_owned(),
+        connection: text("TAPLINE_TEST_CONNECTION").unwrap_or_else(|| "connection".to_owned()),
         hint: text("TAPLINE_TEST_HINT"),
         secrets: text("TAPLINE_TEST_SECRET").into_iter().collect(),
         spill: PathBuf::from(&folder).join("spill"),
-        archive: Arc::new(Files {
-            mood: text("TAPLINE_TEST_MOOD").map_or(Mood::Good, |mood| Mood::parse(&mood)),
-            folder: folder.into(),
-        }),
+        archive: match text("TAPLINE_TEST_MOOD").as_deref() {
+            Some("journal") => Arc::new(archive::InJournal(folder.into())),
+            mood => Arc::new(Files {
+                mood: mood.map_or(Mood::Good, Mood::parse),
+                folder: folder.into(),
+            }),
+        },
     });
     let folder = text("TAPLINE_TEST_RECORD");
     let options = WrapOptions {

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tapline_agent::archive::{ArchiveOptions, JournalArchive};
 use tapline_agent::wrap::{Archive, Input, Ledger, Trouble};
+use tapline_journal::{Home, Mode, SqliteJournal};
 use tapline_recorder::{Memory, Opened, SessionRef, Store, TapeRecord, Way};
 use tapline_timeline::{Change, Row, RowId, Time};
 
@@ -49,6 +51,32 @@ impl Mood {
             "passes" => Self::Passes(number, 5),
             _ => panic!("no mood {word}"),
         }
+    }
+}
+
+/// A journal that is opened by whoever writes it.
+pub struct InJournal(pub PathBuf);
+
+impl InJournal {
+    fn archive(&self) -> Result<JournalArchive, String> {
+        let journal = SqliteJournal::open(&Home::at(&self.0)).map_err(|e| e.to_string())?;
+        let options = ArchiveOptions {
+            mode: Mode::Wrapped,
+            agent: "test".to_owned(),
+            origin: None,
+            patience: Some(Duration::from_secs(1)),
+        };
+        Ok(JournalArchive::new(Arc::new(journal), options))
+    }
+}
+
+impl Archive for InJournal {
+    fn open(&self, connection: &str) -> Result<Box<dyn Ledger>, String> {
+        self.archive()?.open(connection)
+    }
+
+    fn tape(&self, connection: &str, number: u64) -> Result<Vec<Input>, String> {
+        self.archive()?.tape(connection, number)
     }
 }
 

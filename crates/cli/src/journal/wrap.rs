@@ -11,6 +11,9 @@ use tapline_journal::{Home, Journal, Mode, SqliteJournal};
 /// The hidden command that ends the agent when `wrap` is killed.
 pub(crate) const GUARD: &str = "__guard";
 
+/// How long the recorder thread waits at once for a journal that is behind. It waits again and again; the pipe never does.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
+
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The agent's command and its arguments
@@ -84,7 +87,7 @@ impl Late {
     fn archive(&self) -> Result<JournalArchive, String> {
         let journal = SqliteJournal::open(&self.home).map_err(|e| e.to_string())?;
         let journal: Arc<dyn Journal> = Arc::new(journal);
-        let options = ArchiveOptions { mode: Mode::Wrapped, agent: self.agent.clone(), origin: None, patience: None };
+        let options = ArchiveOptions { mode: Mode::Wrapped, agent: self.agent.clone(), origin: None, patience: Some(PATIENCE) };
         Ok(JournalArchive::new(journal, options))
     }
 }
