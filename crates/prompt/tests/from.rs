@@ -385,6 +385,33 @@ fn a_result_between_texts_keeps_its_place() {
     assert_eq!(roles, ["assistant", "user", "tool", "user"]);
 }
 
+#[test]
+fn what_only_claude_knows_is_carried_in_its_own_options() {
+    let request = parse(
+        r#"{"messages": [
+            {"role": "assistant", "content": [
+                {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}},
+                {"type": "tool_use", "id": "t", "name": "find", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [
+                {"type": "tool_reference", "tool_name": "edit"}]}]}
+        ]}"#,
+    );
+    let imported = from::anthropic_messages(&request).expect("a request");
+    assert_json(
+        &imported.prompt.to_json(),
+        r#"[
+        {"role": "assistant", "content": [
+            {"type": "custom", "kind": "anthropic.fallback", "providerOptions": {"anthropic":
+                {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}}},
+            {"type": "tool-call", "toolCallId": "t", "toolName": "find", "input": {}}]},
+        {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "t", "toolName": "find", "output":
+            {"type": "content", "value": [{"type": "custom", "providerOptions": {"anthropic":
+                {"type": "tool-reference", "toolName": "edit"}}}]}}]}
+    ]"#,
+    );
+    assert_eq!(lost(&imported), [""; 0]);
+}
+
 fn convert(
     api: &str,
     model: &str,

@@ -85,6 +85,40 @@ fn the_first_bad_message_ends_the_check_and_all_its_issues_are_told() {
 }
 
 #[test]
+fn the_places_of_a_citation_are_whole_numbers_that_exist() {
+    for (start, code, message) in [
+        ("-1", "too_small", "Too small: expected number to be >=0"),
+        (
+            "0.5",
+            "invalid_type",
+            "Invalid input: expected int, received number",
+        ),
+        (
+            "1e20",
+            "too_big",
+            "Too big: expected int to be <=9007199254740991",
+        ),
+        (
+            "\"1\"",
+            "invalid_type",
+            "Invalid input: expected number, received string",
+        ),
+    ] {
+        let source = r#"{"type":"source","sourceType":"url","id":"s","url":"u"}"#;
+        let messages = format!(
+            r#"[{{"id":"1","role":"assistant","parts":[{{"type":"text","text":"x",
+                "citations":[{{"source":{source}}},{{"source":{source},"startIndex":{start}}}]}}]}}]"#
+        );
+        let error = ui::validate(Some(&parse(&messages)), &Validation::default()).expect_err(start);
+        let [issue] = error.issues() else {
+            panic!("one issue")
+        };
+        assert_eq!(issue.path.to_string(), "[0].parts[0].citations[1].startIndex");
+        assert_eq!((issue.code(), &*issue.message()), (code, message));
+    }
+}
+
+#[test]
 fn checks_of_the_caller_are_run_and_name_their_place() {
     let no_numbers = |value: &Json| match value {
         Json::Number(_) => Err("no numbers".to_owned()),

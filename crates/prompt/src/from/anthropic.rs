@@ -15,11 +15,11 @@ use crate::types::call::{
 };
 use crate::types::file::{DataFile, ReferenceFile, TextFile};
 use crate::types::output::{
-    ContentOutput, ErrorJsonOutput, ErrorTextOutput, FileItem, JsonOutput, TextItem, TextOutput,
+    ContentOutput, CustomItem, ErrorJsonOutput, ErrorTextOutput, FileItem, JsonOutput, TextItem, TextOutput,
 };
 use crate::types::prompt::{
-    AssistantMessage, FilePart, ReasoningPart, SystemMessage, TextPart, ToolCallPart, ToolResultPart,
-    UserMessage,
+    AssistantMessage, CustomKind, CustomPart, FilePart, ReasoningPart, SystemMessage, TextPart, ToolCallPart,
+    ToolResultPart, UserMessage,
 };
 use crate::types::{CallOptions, ContentItem, FileData, Tool, ToolChoice, ToolOutput, UserPart};
 
@@ -251,6 +251,14 @@ impl Messages {
                 call.provider_options = options_of(ANTHROPIC, own);
                 self.conversation.assistant(call);
             }
+            Some("fallback") => {
+                own.insert("type", "fallback");
+                own.insert_some("from", fields.take("from"));
+                own.insert_some("to", fields.take("to"));
+                let mut part = CustomPart::new(CustomKind::new("anthropic.fallback")?);
+                part.provider_options = options_of(ANTHROPIC, own);
+                self.conversation.assistant(part);
+            }
             Some(kind) if kind.ends_with("_tool_result") => {
                 self.provider_result(reader, &mut fields, kind, own)?;
             }
@@ -402,6 +410,13 @@ fn result_output(reader: &mut Reader, content: Option<&Json>, failed: bool) -> O
             Some(kind @ ("image" | "document")) => {
                 let part = file(reader, &mut fields, kind, &mut own)?;
                 let mut item = FileItem::new(part.media_type, part.data);
+                item.provider_options = options_of(ANTHROPIC, own);
+                item.into()
+            }
+            Some("tool_reference") => {
+                own.insert("type", "tool-reference");
+                own.insert("toolName", reader.text(&mut fields, "tool_name")?);
+                let mut item = CustomItem::new();
                 item.provider_options = options_of(ANTHROPIC, own);
                 item.into()
             }

@@ -4,6 +4,31 @@
 //! came through a client, so they are checked: the request must exist and have been signed, the input
 //! must still be what was approved, the rules of the program may say no after all. Running the tools is
 //! the caller's part; before it stands [`collect`], after it [`Decided::into_message`].
+//!
+//! ```
+//! use tapline_prompt::json::Json;
+//! use tapline_prompt::model_messages::ToolOutcome;
+//! use tapline_prompt::model_messages::approvals::{self, Verdict};
+//!
+//! let mut history: Vec<Json> = [
+//!     r#"{"role":"assistant","content":[
+//!         {"type":"tool-call","toolCallId":"c1","toolName":"bash","input":{"cmd":"ls"}},
+//!         {"type":"tool-approval-request","approvalId":"a1","toolCallId":"c1"}]}"#,
+//!     r#"{"role":"tool","content":[{"type":"tool-approval-response","approvalId":"a1","approved":true}]}"#,
+//! ]
+//! .map(|text| Json::parse(text).unwrap())
+//! .to_vec();
+//!
+//! let decided = approvals::collect(&history)?.decide(None, |_| Verdict::Run)?;
+//! let run = |call: &approvals::Approval| ToolOutcome::Returned(Some(call.tool_name().into()));
+//! let outcomes: Vec<ToolOutcome> = decided.run.iter().map(run).collect();
+//! history.extend(decided.into_message(outcomes));
+//! assert_eq!(
+//!     history[2].to_js(),
+//!     r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"c1","toolName":"bash","output":{"type":"text","value":"bash"}}]}"#
+//! );
+//! # Ok::<(), tapline_prompt::error::SdkError>(())
+//! ```
 
 use std::collections::{HashMap, HashSet};
 

@@ -74,6 +74,28 @@ pub struct ToPrompt<'a> {
 }
 
 /// A URL that has to be fetched because the model does not.
+///
+/// ```
+/// use tapline_prompt::json::Json;
+/// use tapline_prompt::media_type::SupportedUrls;
+/// use tapline_prompt::model_messages::{Download, Downloads, ToPrompt};
+///
+/// let message = r#"{"role":"user","content":[{"type":"file","mediaType":"image","data":"https://example.com/a"}]}"#;
+/// let messages = [Json::parse(message)?];
+/// let no_urls = SupportedUrls::default();
+/// let to_prompt =
+///     ToPrompt { instructions: None, messages: &messages, supported_urls: &no_urls, provider: None };
+///
+/// let mut downloads = Downloads::default();
+/// for wanted in to_prompt.wanted_downloads()? {
+///     wanted.validate()?;
+///     // Fetch it here.
+///     let download = Download { data: (*b"\x89PNG").into(), media_type: Some("image/png".into()) };
+///     downloads.insert(wanted.url.to_string(), download);
+/// }
+/// assert!(to_prompt.convert(&downloads)?.warnings.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct WantedDownload {
     /// The URL in WHATWG form: the key for [`Downloads::insert`].

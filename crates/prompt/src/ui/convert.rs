@@ -14,6 +14,31 @@ use crate::model_messages::tool_output::{error_as_json, error_as_text, returned}
 use crate::path::Path;
 
 /// The tools there are now, for outputs that a tool puts into words itself.
+///
+/// ```
+/// use tapline_prompt::json::Json;
+/// use tapline_prompt::ui::{self, ToModelMessages, ToolRun, Tools};
+///
+/// struct Clock;
+///
+/// impl Tools for Clock {
+///     fn has(&self, name: &str) -> bool {
+///         name == "clock"
+///     }
+///
+///     fn to_model_output(&self, _: &str, call: ToolRun<'_>) -> Option<Json> {
+///         let text = format!(r#"{{"type":"text","value":"It is {}."}}"#, call.output?.as_str()?);
+///         Json::parse(&text).ok()
+///     }
+/// }
+///
+/// let message = r#"{"role":"assistant","parts":[
+///     {"type":"tool-clock","toolCallId":"c","state":"output-available","input":{},"output":"noon"}]}"#;
+/// let options = ToModelMessages { tools: Some(&Clock), ..ToModelMessages::default() };
+/// let messages = ui::to_model_messages(&[Json::parse(message)?], &options)?;
+/// assert!(messages[1].to_js().contains("It is noon."));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Tools {
     /// Whether there is a tool of that name.
     fn has(&self, name: &str) -> bool;

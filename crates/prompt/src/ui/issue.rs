@@ -45,9 +45,14 @@ pub enum IssueKind {
         /// The sentence about it.
         message: &'static str,
     },
+    /// A whole number that a double cannot tell from its neighbours.
+    TooBig,
     /// A number that JSON does not have.
     NotJson,
 }
+
+/// The largest whole number that a double can tell from its neighbours.
+const MAX_SAFE_INTEGER: usize = 9_007_199_254_740_991;
 
 /// One issue at one place.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,6 +77,7 @@ impl Issue {
             IssueKind::UnknownTag { .. } => "invalid_union",
             IssueKind::BadPrefix { .. } => "invalid_format",
             IssueKind::TooSmall { .. } => "too_small",
+            IssueKind::TooBig => "too_big",
             IssueKind::NotJson => "custom",
         }
     }
@@ -102,6 +108,7 @@ impl Issue {
                 format!("Invalid string: must start with \"{prefix}\"")
             }
             IssueKind::TooSmall { message, .. } => (*message).to_owned(),
+            IssueKind::TooBig => format!("Too big: expected int to be <={MAX_SAFE_INTEGER}"),
             IssueKind::NotJson => "Invalid JSON value. Expected null, a string, a finite number, a boolean, \
                                    an array, or an object."
                 .to_owned(),
@@ -133,6 +140,13 @@ impl Issue {
                 "origin": *origin,
                 "code": code,
                 "minimum": *minimum,
+                "inclusive": true,
+            },
+            IssueKind::TooBig => object! {
+                "code": code,
+                "maximum": MAX_SAFE_INTEGER,
+                "note": "Integers must be within the safe integer range.",
+                "origin": "int",
                 "inclusive": true,
             },
             IssueKind::NotJson => object! { "code": code },
@@ -196,6 +210,12 @@ impl Issue {
                 format!("a smaller {origin}"),
                 format!("at least {minimum}"),
                 "add what is missing",
+            ),
+            IssueKind::TooBig => (
+                FaultKind::BadValue,
+                "a larger number".to_owned(),
+                format!("at most {MAX_SAFE_INTEGER}"),
+                "give a position in the text",
             ),
             IssueKind::NotJson => (
                 FaultKind::BadValue,

@@ -155,6 +155,10 @@ impl Checker {
             (Shape::Index, Some(Json::Number(number))) => {
                 match number.as_f64() {
                     index if index.fract() != 0.0 => return self.wrong_type("int", value),
+                    index if index.abs() > 9_007_199_254_740_991.0 => {
+                        self.report(IssueKind::TooBig);
+                        return None;
+                    }
                     index if index < 0.0 => {
                         self.report(IssueKind::TooSmall {
                             origin: "number",

@@ -97,6 +97,9 @@ pub struct StreamTool<'a> {
 ///     kinds.extend(stream.push(&part).iter().map(|chunk| chunk.kind().to_owned()));
 /// }
 /// assert_eq!(kinds, ["start", "start-step", "text-start", "text-delta"]);
+///
+/// let end: Vec<String> = stream.finish().iter().map(|chunk| chunk.kind().to_owned()).collect();
+/// assert_eq!(end, ["finish-step", "finish"]);
 /// ```
 #[derive(Debug)]
 pub struct ChunkStream<'a> {
