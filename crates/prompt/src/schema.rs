@@ -131,4 +131,3 @@ pub(crate) fn choice(called: &str, choices: impl IntoIterator<Item = Schema>) ->
 pub(crate) fn words(words: &[&str]) -> Schema {
     json_schema!({ "type": "string", "enum": words })
 }
-
