@@ -66,7 +66,7 @@ pub fn validate(text: &str) -> Result<usize, Base64Error> {
         }
     }
     // Padding is all or nothing: what is there must fill up the last group of four.
-    if !is_valid || padding > 2 || padding > 0 && (digits + padding) % 4 != 0 {
+    if !is_valid || padding > 2 || padding > 0 && !(digits + padding).is_multiple_of(4) {
         return Err(Base64Error::InvalidCharacter);
     }
     if digits % 4 == 1 {
