@@ -76,7 +76,7 @@ impl Member {
         }
     }
 
-    /// A member that must be there, unless anything may stand in its place and it is absent.
+    /// A member that must be there.
     pub(crate) fn needed<T: Typed>(key: &'static str, doc: &str, generator: &mut SchemaGenerator) -> Self {
         Member {
             key,
@@ -131,4 +131,3 @@ pub(crate) fn choice(called: &str, choices: impl IntoIterator<Item = Schema>) ->
 pub(crate) fn words(words: &[&str]) -> Schema {
     json_schema!({ "type": "string", "enum": words })
 }
-

@@ -18,15 +18,19 @@ pub(super) mod models;
 mod options;
 mod prompt;
 mod results;
+mod sampling;
 pub(super) mod schema;
+mod thinking;
 pub(super) mod tools;
 mod user;
 
 use self::models::Model;
 use self::prompt::Converter;
+use self::sampling::Sampling;
+use self::thinking::{Thinking, think};
 use self::tools::{Prepared, Support};
 use super::chat;
-use super::common::{self, reasoning_budget};
+use super::common;
 use super::options::Options;
 use super::{Call, Log, Request, Target};
 use crate::error::SdkError;
@@ -34,7 +38,7 @@ use crate::json::{Json, Number, Object, Text, object};
 use crate::media_type;
 use crate::typed::{Map, Typed};
 use crate::types::call::{FunctionTool, JsonFormat, RequiredChoice};
-use crate::types::{Reasoning, Tool, ToolChoice, Warning};
+use crate::types::{Tool, ToolChoice, Warning};
 
 /// The messages API.
 pub const MESSAGES: Target = Target {
@@ -48,7 +52,7 @@ const PROVIDER: &str = "anthropic";
 fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
     let call_options = call.options;
     let model = models::of(call.model);
-    let mut sampling = Sampling::read(call, &model, log);
+    let mut sampling = Sampling::read(call, log);
     let mut own = own_options(call)?;
     service_tier(&mut own, call, log);
     sampling.limit(call, &model, log);
@@ -230,131 +234,6 @@ fn service_tier(own: &mut Object, call: &Call<'_>, log: &mut Log) {
     }
 }
 
-/// The settings that steer how the model picks words.
-#[derive(Debug)]
-struct Sampling {
-    temperature: Option<Number>,
-    top_k: Option<Number>,
-    top_p: Option<Number>,
-}
-
-impl Sampling {
-    fn read(call: &Call<'_>, _: &Model, log: &mut Log) -> Self {
-        let options = call.options;
-        for (feature, is_set) in [
-            ("frequencyPenalty", options.frequency_penalty.is_some()),
-            ("presencePenalty", options.presence_penalty.is_some()),
-            ("seed", options.seed.is_some()),
-        ] {
-            if is_set {
-                log.warn(Warning::unsupported(feature));
-            }
-        }
-        let mut temperature = options.temperature.clone();
-        if let Some(given) = &options.temperature {
-            let value = given.as_f64();
-            if value > 1.0 {
-                let details = format!(
-                    "{} exceeds anthropic maximum of 1.0. clamped to 1.0",
-                    given.to_js()
-                );
-                log.warn(Warning::unsupported_because("temperature", details));
-                temperature = Some(1.into());
-            } else if value < 0.0 {
-                let details = format!("{} is below anthropic minimum of 0. clamped to 0", given.to_js());
-                log.warn(Warning::unsupported_because("temperature", details));
-                temperature = Some(0.into());
-            }
-        }
-        if matches!(chat::json_format(options), Some(format) if format.schema.is_none()) {
-            log.warn(Warning::unsupported_because(
-                "responseFormat",
-                "JSON response format requires a schema. The response format is ignored.",
-            ));
-        }
-        Sampling {
-            temperature,
-            top_k: options.top_k.clone(),
-            top_p: options.top_p.clone(),
-        }
-    }
-
-    /// Models without such settings, and models nobody knows.
-    fn limit(&mut self, call: &Call<'_>, model: &Model, log: &mut Log) {
-        if !model.is_known && call.options.max_output_tokens.is_none() {
-            let details = format!(
-                "The model \"{}\" is unknown. The max output tokens have been limited to {}. Set maxOutputTokens \
-                 explicitly to override this limit.",
-                call.model, model.max_output
-            );
-            log.warn(Warning::compatibility("maxOutputTokens", details));
-        }
-        if model.takes_sampling {
-            return;
-        }
-        for (feature, value) in [
-            ("temperature", &mut self.temperature),
-            ("topK", &mut self.top_k),
-            ("topP", &mut self.top_p),
-        ] {
-            if value.take().is_some() {
-                let details = format!("{feature} is not supported by {} and will be ignored", call.model);
-                log.warn(Warning::unsupported_because(feature, details));
-            }
-        }
-    }
-
-    /// What does not go with thinking, or with each other.
-    fn rest(&mut self, is_thinking: bool, call: &Call<'_>, model: &Model, log: &mut Log) {
-        if is_thinking {
-            for (feature, value) in [
-                ("temperature", &mut self.temperature),
-                ("topK", &mut self.top_k),
-                ("topP", &mut self.top_p),
-            ] {
-                if value.take().is_some() {
-                    let details = format!("{feature} is not supported when thinking is enabled");
-                    log.warn(Warning::unsupported_because(feature, details));
-                }
-            }
-        } else if (model.is_known || call.model.contains("claude-"))
-            && self.temperature.is_some()
-            && self.top_p.take().is_some()
-        {
-            log.warn(Warning::unsupported_because(
-                "topP",
-                "topP is not supported when temperature is set. topP is ignored.",
-            ));
-        }
-    }
-
-    fn max_tokens(&self, budget: f64, call: &Call<'_>, model: &Model, log: &mut Log) -> Number {
-        let given = call.options.max_output_tokens.as_ref();
-        let wanted = given.map_or(model.max_output, Number::as_f64) + budget;
-        if !model.is_known || wanted <= model.max_output {
-            return match given {
-                Some(given) if budget == 0.0 => given.clone(),
-                _ => number(wanted),
-            };
-        }
-        if given.is_some() {
-            let details = format!(
-                "{} (maxOutputTokens + thinkingBudget) is greater than {} {max} max output tokens. The max output \
-                 tokens have been limited to {max}.",
-                number(wanted),
-                call.model,
-                max = model.max_output,
-            );
-            log.warn(Warning::unsupported_because("maxOutputTokens", details));
-        }
-        number(model.max_output)
-    }
-}
-
-fn number(value: f64) -> Number {
-    Number::from_f64(value).unwrap_or_else(|| 0.into())
-}
-
 /// Whether the answer is held to the schema by the API, rather than by a tool that must be called.
 fn is_structured(own: &Object, format: Option<&JsonFormat>, model: &Model, id: &str, log: &mut Log) -> bool {
     let Some(schema) = format.and_then(|format| format.schema.as_ref()) else {
@@ -438,178 +317,6 @@ fn thread_warnings(own: &Object, call: &Call<'_>, betas: &[String], has_system: 
              definitions are omitted from the wire request. Supply identical tools for local tool handling and \
              fixed request settings. To change system instructions or tools, start a new thread.",
         ));
-    }
-}
-
-/// Decides how much the model thinks: from the level that the call asks for, then by what the model
-/// can do.
-fn think(own: &mut Object, call: &Call<'_>, model: &Model, log: &mut Log) {
-    let kind = |own: &Object| {
-        let kind = own.get("thinking").and_then(|thinking| thinking.get("type"));
-        kind.and_then(Json::as_text).cloned()
-    };
-    let wanted = call.options.reasoning.filter(|reasoning| reasoning.is_custom());
-    if let Some(reasoning) = wanted.filter(|_| !own.contains_key("effort")) {
-        let (thinking, effort) = level(reasoning, call.model, model, log);
-        if !own.contains_key("thinking") {
-            own.insert_some("thinking", thinking);
-        }
-        if effort.is_some() && kind(own).as_deref() != Some("disabled") {
-            own.insert_some("effort", effort);
-        }
-    }
-    let id = call.model;
-    let thinking = "providerOptions.anthropic.thinking";
-    if !model.can_rest && kind(own).as_deref() == Some("disabled") {
-        if model.thinks_between_tools {
-            own.insert("thinking", object! { "type": "between_tools" });
-            log.warn(Warning::unsupported_because(
-                thinking,
-                format!(
-                    "thinking cannot be disabled for {id}. Using 'between_tools' thinking, the lowest thinking \
-                     setting, instead."
-                ),
-            ));
-        } else {
-            own.remove("thinking");
-            log.warn(Warning::unsupported_because(
-                thinking,
-                format!(
-                    "thinking cannot be disabled for {id}; it always uses adaptive thinking. The thinking setting \
-                     has been removed. Lower 'effort' to reduce thinking."
-                ),
-            ));
-        }
-    }
-    if !model.takes_budget && kind(own).as_deref() == Some("enabled") {
-        let always = if model.can_rest {
-            ""
-        } else {
-            "; it always uses adaptive thinking"
-        };
-        own.insert("thinking", object! { "type": "adaptive" });
-        log.warn(Warning::unsupported_because(
-            thinking,
-            format!(
-                "budget-based thinking is not supported by {id}{always}. Using adaptive thinking instead. Use \
-                 'effort' to control how much the model thinks."
-            ),
-        ));
-    }
-    let effort = own.get("effort").and_then(Json::as_text).cloned();
-    let Some(effort) = effort.filter(|effort| matches!(&**effort, "xhigh" | "max")) else {
-        return;
-    };
-    let details = match kind(own).as_deref() {
-        Some("disabled") if !model.can_rest_above_high => {
-            format!("effort '{effort}' is not supported by {id} when thinking is disabled.")
-        }
-        Some("between_tools") => format!("effort '{effort}' is not supported with 'between_tools' thinking."),
-        _ => return,
-    };
-    own.insert("effort", "high");
-    log.warn(Warning::unsupported_because(
-        "providerOptions.anthropic.effort",
-        format!("{details} The effort has been lowered to 'high'."),
-    ));
-}
-
-/// A level of reasoning as thinking and effort.
-fn level(reasoning: Reasoning, id: &str, model: &Model, log: &mut Log) -> (Option<Object>, Option<Text>) {
-    let mut warn = |warning| log.warn(warning);
-    if reasoning == Reasoning::None {
-        if model.thinks_between_tools {
-            warn(Warning::compatibility(
-                "reasoning",
-                format!(
-                    "reasoning 'none' is not supported by {id}; thinking cannot be disabled. Using \
-                     'between_tools' thinking, the lowest thinking setting, instead."
-                ),
-            ));
-            return (Some(object! { "type": "between_tools" }), None);
-        }
-        if !model.can_rest {
-            warn(Warning::compatibility(
-                "reasoning",
-                format!(
-                    "reasoning 'none' is not supported by {id}; it always uses adaptive thinking. Using effort \
-                     'low' to minimize thinking instead."
-                ),
-            ));
-            return (None, Some("low".into()));
-        }
-        return (Some(object! { "type": "disabled" }), None);
-    }
-    if model.thinks_adaptively {
-        let mut efforts = vec![
-            ("low", "low"),
-            ("medium", "medium"),
-            ("high", "high"),
-            ("max", "max"),
-        ];
-        if model.has_extra_high {
-            efforts.push(("xhigh", "xhigh"));
-        }
-        let effort = common::reasoning_effort(Some(reasoning), &efforts, None, &mut warn);
-        return (
-            Some(object! { "type": "adaptive", "display": "summarized" }),
-            effort,
-        );
-    }
-    let budget = reasoning_budget(reasoning, model.max_output, model.max_output, 1024.0, &mut warn);
-    let thinking = object! { "type": "enabled", "budgetTokens": number(budget) };
-    (Some(thinking), None)
-}
-
-/// How the model is told to think.
-#[derive(Debug)]
-struct Thinking {
-    kind: Option<Text>,
-    budget: Option<Number>,
-    display: Option<Text>,
-    binding: Option<Json>,
-}
-
-impl Thinking {
-    fn of(own: &Object) -> Self {
-        let get = |key: &str| own.get("thinking").and_then(|thinking| thinking.get(key));
-        let kind = get("type").and_then(Json::as_text).cloned();
-        let only = |wanted: &str| kind.as_deref() == Some(wanted);
-        Thinking {
-            budget: get("budgetTokens")
-                .and_then(Json::as_number)
-                .cloned()
-                .filter(|_| only("enabled")),
-            display: get("display")
-                .and_then(Json::as_text)
-                .cloned()
-                .filter(|_| only("adaptive")),
-            binding: get("blockBinding").cloned(),
-            kind,
-        }
-    }
-
-    fn is_on(&self) -> bool {
-        matches!(
-            self.kind.as_deref(),
-            Some("enabled" | "adaptive" | "between_tools")
-        )
-    }
-
-    fn to_json(&self, budget: Option<Number>) -> Option<Object> {
-        if self.kind.is_none() && self.binding.is_none() {
-            return None;
-        }
-        let behavior = self
-            .binding
-            .as_ref()
-            .and_then(|binding| binding.get("prefixMismatchBehavior"));
-        Some(object! {
-            "type"?: self.kind.clone(),
-            "budget_tokens"?: budget,
-            "display"?: self.display.clone(),
-            "block_binding"?: behavior.map(|behavior| object! { "prefix_mismatch_behavior": behavior }),
-        })
     }
 }
 

@@ -247,6 +247,28 @@ pub fn json_instruction(before: &str, schema: Option<&Object>, suffix: Option<&s
     lines.join("\n").into()
 }
 
+/// What JavaScript finds in a table under a name that nobody put there, because every object has it: an
+/// object, or a function, which JSON leaves out.
+pub fn inherited(name: &str) -> Option<Option<Json>> {
+    const FUNCTIONS: [&str; 11] = [
+        "constructor",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+        "__defineGetter__",
+        "__defineSetter__",
+        "__lookupGetter__",
+        "__lookupSetter__",
+    ];
+    match name {
+        "__proto__" => Some(Some(Object::new().into())),
+        name => FUNCTIONS.contains(&name).then_some(None),
+    }
+}
+
 /// Text without the blanks around it, as JavaScript's `trim` sees blanks: with U+FEFF, without U+0085.
 pub fn trimmed(text: &str) -> &str {
     text.trim_matches(is_blank)

@@ -16,23 +16,6 @@ use crate::types::{ContentItem, FileData, ProviderOptions, ToolOutput, ToolPart,
 
 const PDF: &str = "application/pdf";
 
-/// Names that the SDK finds in its table of toolsets although nobody put them there, because every
-/// object of JavaScript has them.
-const ON_EVERY_OBJECT: [&str; 12] = [
-    "__proto__",
-    "constructor",
-    "hasOwnProperty",
-    "isPrototypeOf",
-    "propertyIsEnumerable",
-    "toLocaleString",
-    "toString",
-    "valueOf",
-    "__defineGetter__",
-    "__defineSetter__",
-    "__lookupGetter__",
-    "__lookupSetter__",
-];
-
 /// The set that a tool belongs to, as it is sent. It is nothing where the SDK takes a function for it.
 #[derive(Debug, Clone)]
 pub(super) struct Toolset(pub(super) Option<Json>);
@@ -188,9 +171,8 @@ impl Converter<'_, '_> {
         if let Some(toolset) = self.toolsets.get(tool) {
             return Some(Toolset(Some((*toolset).into())));
         }
-        if self.profile == Profile::Exact && ON_EVERY_OBJECT.contains(&&**tool) {
-            let is_object = &**tool == "__proto__";
-            return Some(Toolset(is_object.then(|| Object::new().into())));
+        if let Some(found) = common::inherited(tool).filter(|_| self.profile == Profile::Exact) {
+            return Some(Toolset(found));
         }
         let named = options?.get(super::PROVIDER)?.get("toolsetName")?.as_text()?;
         Some(Toolset(Some(named.into())))
