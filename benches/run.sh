@@ -17,6 +17,7 @@ for peer in harness-acp acpx; do
     [ -d "benches/peers/$peer/node_modules" ] || (cd "benches/peers/$peer" && npm ci --silent)
 done
 node=benches/peers/harness-acp/node_modules/.bin/node
+export NODE_OPTIONS=--disable-warning=ExperimentalWarning
 
 echo "machine: $(lscpu | sed -n 's/^Model name: *//p'), $(nproc) cores; load $(cut -d ' ' -f 1-3 /proc/loadavg); Node $($node --version); $(rustc --version)"
 
@@ -34,7 +35,8 @@ table() {
         }' | sort
 }
 
-for traffic in "chunks $frames" "mixed $frames" "repeat fixtures/recordings/claude/s17-many-tools.jsonl $frames"; do
+real=fixtures/recordings/claude/s17-many-tools.jsonl
+for traffic in "chunks $frames" "mixed $frames" "repeat $real $frames"; do
     # Split into words on purpose.
     # shellcheck disable=SC2086
     "$target/examples/frames" $traffic >"$scratch/file.jsonl"
@@ -53,16 +55,28 @@ echo "memory of the recorder"
 "$target/examples/flat" 1000000 3000000
 
 if command -v valgrind >/dev/null; then
-    echo
-    echo "instructions a frame (the difference of two numbers of rounds)"
     instructions() {
-        valgrind --tool=callgrind --callgrind-out-file=/dev/null "$target/examples/chunks" "$1" "$2" 2>&1 |
-            sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+        valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null \
+            "$target/examples/compare" "$scratch/file.jsonl" "$2" "$1" 2>&1 | sed -n 's/.*I *refs: *//p' | tr -d ,
     }
-    for count in 10000 100000; do
-        one=$(instructions "$count" 1)
-        three=$(instructions "$count" 3)
-        echo "  a streaming reply of $count frames: $(((three - one) / 2 / count))"
+    # Two rounds more, over the frames of two rounds: what comes before and after them falls out.
+    per_frame() {
+        echo $((($(instructions "$1" 3) - $(instructions "$1" 1)) / 2 / $(wc -l <"$scratch/file.jsonl")))
+    }
+    echo
+    echo "instructions a frame"
+    for traffic in "chunks 10000" "mixed 10000" "repeat $real 10000"; do
+        # shellcheck disable=SC2086
+        "$target/examples/frames" $traffic >"$scratch/file.jsonl"
+        for way in envelopes typed events rows; do
+            printf '  %-72s %-10s %6d\n' "$traffic" "$way" "$(per_frame "$way")"
+        done
+    done
+    lengths="100000"
+    [ "${1:-}" = quick ] || lengths="100000 1000000"
+    for count in $lengths; do
+        "$target/examples/frames" chunks "$count" >"$scratch/file.jsonl"
+        printf '  %-72s %-10s %6d\n' "chunks $count" rows "$(per_frame rows)"
     done
 fi
 

@@ -128,12 +128,21 @@ fn ending() -> [Frame; 1] {
     [Frame::from_agent(&answer(2, json!({"stopReason": "end_turn"})))]
 }
 
+/// Written by hand, as `update` would write it: of these there are millions.
 fn text_chunk(text: &str) -> Frame {
-    let content = json!({"type": "text", "text": text});
-    update(
+    let bytes = format!(
+        concat!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"{}","#,
+            r#""update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":{}}}}}}}}}"#,
+            "\n"
+        ),
         SESSION,
-        json!({"sessionUpdate": "agent_message_chunk", "content": content}),
-    )
+        Value::from(text)
+    );
+    Frame {
+        direction: Direction::FromAgent,
+        bytes: bytes.into_bytes(),
+    }
 }
 
 fn update(session: &str, update: Value) -> Frame {
