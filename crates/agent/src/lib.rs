@@ -1,7 +1,7 @@
 //! Running agents.
 //!
 //! [`wrap`] stands between an editor and its agent: the bytes pass untouched and the record is made on the side. [`setup`]
-//! puts it into an editor's settings.
+//! puts it into an editor's settings. [`archive`] lets a recorder write into a journal.
 //!
 //! # Invariants
 //!
@@ -10,5 +10,8 @@
 //! - *bounded*: what waits for the recorder has a named limit, and what is beyond it is told.
 #![forbid(unsafe_code)]
 
+#[cfg(unix)]
+pub mod archive;
+pub mod setup;
 #[cfg(unix)]
 pub mod wrap;

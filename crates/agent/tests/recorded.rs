@@ -321,7 +321,10 @@ fn a_slow_ledger_is_helped_by_a_side_file_and_catches_up() {
     let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
     for comes in [true, false] {
         while side_files(folder.path()).is_empty() == comes {
-            assert!(std::time::Instant::now() < until, "no side file came, or it never went");
+            assert!(
+                std::time::Instant::now() < until,
+                "no side file came, or it never went"
+            );
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
         fs::write(folder.path().join("go"), "").unwrap();

@@ -1,6 +1,7 @@
 //! Made-up traffic for benches and property tests: the same seed gives the same bytes.
 //!
-//! [`chunks`] and [`mixed`] are long turns, made while they are read, so a million frames take no memory.
+//! [`chunks`] and [`mixed`] are long turns and [`turns`] is a long session of many, made while they are read, so a
+//! million frames take no memory.
 //! [`recording`] is a small random life of an agent: prompts, tools, permissions, cancels, failures, process ends and
 //! loads, in an order that the protocol allows. A property test draws a seed (`any::<u64>()`) and keeps it in its
 //! report; [`Generated`] shows it when printed.
@@ -68,26 +69,49 @@ pub fn chunks(count: usize, seed: u64) -> impl Iterator<Item = Frame> {
 /// that eight updates are seven chunks and one finished tool.
 pub fn mixed(count: usize, seed: u64) -> impl Iterator<Item = Frame> {
     let mut rng = Rng::with_seed(seed);
-    let body = (0..count).map(move |number| {
-        if number % 8 < 7 {
-            return text_chunk(&words(&mut rng, 2..=4));
-        }
-        let mut output = String::new();
-        while output.len() < 2048 {
-            output.push_str(&words(&mut rng, 4..=12));
-            output.push('\n');
-        }
-        let title = format!("Read {}.rs", word(&mut rng));
-        update(
-            SESSION,
-            json!({"sessionUpdate": "tool_call", "toolCallId": format!("call-{number}"), "title": title, "kind": "read",
-            "status": "completed", "content": [{"type": "content", "content": {"type": "text", "text": output}}]}),
-        )
-    });
+    let body = (0..count).map(move |number| mixed_update(&mut rng, number));
     opening().into_iter().chain(body).chain(ending())
 }
 
-fn opening() -> [Frame; 5] {
+/// A session of `count` frames, opening left out: turns of 100 frames each, from the prompt to its answer, which have
+/// the updates of [`mixed`] between them.
+pub fn turns(count: usize, seed: u64) -> impl Iterator<Item = Frame> {
+    const LENGTH: usize = 100;
+    let mut rng = Rng::with_seed(seed);
+    let body = (0..count).map(move |number| {
+        let id = 2 + (number / LENGTH) as u64;
+        match number % LENGTH {
+            0 => Frame::from_client(&request(id, "session/prompt", prompt(SESSION, &words(&mut rng, 3..=9)))),
+            last if last == LENGTH - 1 => Frame::from_agent(&answer(id, json!({"stopReason": "end_turn"}))),
+            _ => mixed_update(&mut rng, number),
+        }
+    });
+    session().into_iter().chain(body)
+}
+
+fn mixed_update(rng: &mut Rng, number: usize) -> Frame {
+    if number % 8 < 7 {
+        return text_chunk(&words(rng, 2..=4));
+    }
+    let mut output = String::new();
+    while output.len() < 2048 {
+        output.push_str(&words(rng, 4..=12));
+        output.push('\n');
+    }
+    let title = format!("Read {}.rs", word(rng));
+    update(
+        SESSION,
+        json!({"sessionUpdate": "tool_call", "toolCallId": format!("call-{number}"), "title": title, "kind": "read",
+        "status": "completed", "content": [{"type": "content", "content": {"type": "text", "text": output}}]}),
+    )
+}
+
+fn opening() -> impl IntoIterator<Item = Frame> {
+    let first = Frame::from_client(&request(2, "session/prompt", prompt(SESSION, "Go on.")));
+    session().into_iter().chain([first])
+}
+
+fn session() -> [Frame; 4] {
     [
         Frame::from_client(&request(0, "initialize", initialize())),
         Frame::from_agent(&answer(0, introduction())),
@@ -97,7 +121,6 @@ fn opening() -> [Frame; 5] {
             json!({"cwd": "/project", "mcpServers": []}),
         )),
         Frame::from_agent(&answer(1, json!({"sessionId": SESSION}))),
-        Frame::from_client(&request(2, "session/prompt", prompt(SESSION, "Go on."))),
     ]
 }
 

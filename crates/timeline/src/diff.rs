@@ -36,23 +36,18 @@ pub fn diff(path: &str, old: Option<&str>, new: Option<&str>) -> Diff {
     }
 }
 
-/// Lines of context around a change.
-const CONTEXT: usize = 3;
-
 fn compare(old: &str, new: &str) -> (String, u64, u64) {
     let input = InternedInput::new(old, new);
     let mut lines = Lines::compute(Algorithm::Histogram, &input);
     lines.postprocess_lines(&input);
-    let (before, after): (Vec<&str>, Vec<&str>) = (
-        old.split_inclusive('\n').collect(),
-        new.split_inclusive('\n').collect(),
+    let patch = unified(
+        old,
+        new,
+        lines.hunks().map(|h| Change {
+            old: span(&h.before),
+            new: span(&h.after),
+        }),
     );
-    let changes: Vec<Change> = lines.hunks().map(Change::from).collect();
-    let mut patch = String::new();
-    // The library's own printer misplaces a first hunk that begins in lines 5 to 7, so hunks are written here.
-    for hunk in changes.chunk_by(|one, next| next.before.start - one.before.end <= 2 * CONTEXT) {
-        write_hunk(&mut patch, hunk, &before, &after);
-    }
     (
         patch,
         u64::from(lines.count_additions()),
@@ -60,53 +55,68 @@ fn compare(old: &str, new: &str) -> (String, u64, u64) {
     )
 }
 
-/// Lines of the old text that lines of the new one take the place of.
+/// Lines that differ, by their numbers from 0.
 struct Change {
-    before: Range<usize>,
-    after: Range<usize>,
+    old: Range<usize>,
+    new: Range<usize>,
 }
 
-impl From<imara_diff::Hunk> for Change {
-    fn from(hunk: imara_diff::Hunk) -> Self {
-        let range = |r: Range<u32>| r.start as usize..r.end as usize;
-        Self {
-            before: range(hunk.before),
-            after: range(hunk.after),
+fn span(lines: &Range<u32>) -> Range<usize> {
+    lines.start as usize..lines.end as usize
+}
+
+/// Unchanged lines shown around a change.
+const CONTEXT: usize = 3;
+
+/// Writes changes as a unified patch. (The printer that comes with the library shows too much context before a change
+/// near the top, under numbers that do not fit it, and knows no mark for a missing line end.)
+fn unified(old: &str, new: &str, changes: impl Iterator<Item = Change>) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (
+        old.split_inclusive('\n').collect(),
+        new.split_inclusive('\n').collect(),
+    );
+    let mut patch = String::new();
+    let mut hunk: Vec<Change> = Vec::new();
+    for change in changes {
+        // Changes whose context would touch stand in one hunk.
+        if hunk
+            .last()
+            .is_some_and(|last| change.old.start - last.old.end > 2 * CONTEXT)
+        {
+            write_hunk(&mut patch, &old, &new, &hunk);
+            hunk.clear();
         }
+        hunk.push(change);
     }
+    write_hunk(&mut patch, &old, &new, &hunk);
+    patch
 }
 
-/// Writes changes that stand so close together that their context meets.
-fn write_hunk(patch: &mut String, changes: &[Change], before: &[&str], after: &[&str]) {
-    let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
+fn write_hunk(patch: &mut String, old: &[&str], new: &[&str], hunk: &[Change]) {
+    let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
         return;
     };
-    let from = first.before.start.saturating_sub(CONTEXT);
-    let to = (last.before.end + CONTEXT).min(before.len());
-    let after_from = first.after.start - (first.before.start - from);
-    let after_to = last.after.end + (to - last.before.end);
+    let before = CONTEXT.min(first.old.start);
+    let after = CONTEXT.min(old.len() - last.old.end);
+    let range = |start: usize, end: usize| match end - start {
+        // A side without lines is named by the line before it.
+        0 => format!("{start},0"),
+        1 => format!("{}", start + 1),
+        count => format!("{},{count}", start + 1),
+    };
     patch.push_str(&format!(
         "@@ -{} +{} @@\n",
-        place(from, to - from),
-        place(after_from, after_to - after_from)
+        range(first.old.start - before, last.old.end + after),
+        range(first.new.start - before, last.new.end + after)
     ));
-    let mut at = from;
-    for change in changes {
-        write_lines(patch, ' ', &before[at..change.before.start]);
-        write_lines(patch, '-', &before[change.before.clone()]);
-        write_lines(patch, '+', &after[change.after.clone()]);
-        at = change.before.end;
+    let mut at = first.old.start - before;
+    for change in hunk {
+        write_lines(patch, ' ', &old[at..change.old.start]);
+        write_lines(patch, '-', &old[change.old.clone()]);
+        write_lines(patch, '+', &new[change.new.clone()]);
+        at = change.old.end;
     }
-    write_lines(patch, ' ', &before[at..to]);
-}
-
-/// Where a hunk stands in a text: its first line, from 1, and how many lines it has where that is not one.
-fn place(from: usize, lines: usize) -> String {
-    match lines {
-        0 => format!("{from},0"),
-        1 => format!("{}", from + 1),
-        _ => format!("{},{lines}", from + 1),
-    }
+    write_lines(patch, ' ', &old[at..last.old.end + after]);
 }
 
 fn write_lines(patch: &mut String, sign: char, lines: &[&str]) {
@@ -138,7 +148,11 @@ fn replace(old: &str, new: &str) -> (String, u64, u64) {
     }
     for (sign, text) in [('-', old), ('+', new)] {
         for line in text.split_inclusive('\n') {
-            write_lines(&mut patch, sign, &[line]);
+            patch.push(sign);
+            patch.push_str(line);
+            if !line.ends_with('\n') {
+                patch.push_str(NO_END);
+            }
         }
     }
     (patch, added as u64, removed as u64)
@@ -162,18 +176,6 @@ mod tests {
     }
 
     #[test]
-    fn changes_whose_context_meets_are_one_hunk_and_others_are_not() {
-        let old: String = (1..=40).map(|n| format!("{n}\n")).collect();
-        let new = old
-            .replace("\n10\n", "\nten\n")
-            .replace("\n16\n", "\n")
-            .replace("\n30\n", "\n30\nmore\n");
-        let patch = diff("a", Some(&old), Some(&new)).patch;
-        let heads: Vec<&str> = patch.lines().filter(|l| l.starts_with('@')).collect();
-        assert_eq!(heads, ["@@ -7,13 +7,12 @@", "@@ -28,6 +27,7 @@"]);
-    }
-
-    #[test]
     fn a_new_file_and_a_missing_line_end() {
         let d = diff("a", None, Some("x\ny"));
         assert_eq!(d.patch, "@@ -0,0 +1,2 @@\n+x\n+y\n\\ No newline at end of file\n");
@@ -181,5 +183,81 @@ mod tests {
         assert_eq!(d.patch, "@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n");
         assert_eq!(diff("a", Some(""), Some("")).patch, "");
         assert_eq!(diff("a", Some("x\n"), None).change, FileChange::Delete);
+    }
+
+    #[test]
+    fn changes_far_apart_stand_in_hunks_of_their_own() {
+        let old: String = (1..=30).map(|n| format!("{n}\n")).collect();
+        let new = old
+            .replace("\n2\n", "\ntwo\n")
+            .replace("\n9\n", "\nnine\n")
+            .replace("\n25\n", "\n");
+        let patch = diff("a", Some(&old), Some(&new)).patch;
+        let headers: Vec<&str> = patch.lines().filter(|l| l.starts_with('@')).collect();
+        assert_eq!(headers, ["@@ -1,12 +1,12 @@", "@@ -22,7 +22,6 @@"]);
+    }
+
+    /// Applies a patch by its numbers alone.
+    fn apply(patch: &str, old: &str) -> String {
+        let old: Vec<&str> = old.split_inclusive('\n').collect();
+        let (mut at, mut out, mut is_new) = (0, String::new(), false);
+        for line in patch.split_inclusive('\n') {
+            if let Some(header) = line.strip_prefix("@@ -") {
+                let range = header.split(' ').next().unwrap();
+                let mut numbers = range.split(',').map(|n| n.parse::<usize>().unwrap());
+                let (start, count) = (numbers.next().unwrap(), numbers.next().unwrap_or(1));
+                let start = if count == 0 { start } else { start - 1 };
+                out.extend(old[at..start].iter().copied());
+                at = start;
+            } else if line.starts_with('\\') {
+                // It speaks of the line before.
+                out.truncate(out.len() - usize::from(is_new && out.ends_with('\n')));
+            } else {
+                let is_old = !line.starts_with('+');
+                is_new = !line.starts_with('-');
+                if is_old {
+                    assert_eq!(old[at].trim_end_matches('\n'), line[1..].trim_end_matches('\n'));
+                    at += 1;
+                }
+                if is_new {
+                    out.push_str(&line[1..]);
+                }
+            }
+        }
+        out.extend(old[at..].iter().copied());
+        out
+    }
+
+    #[test]
+    fn a_patch_applied_to_the_old_text_gives_the_new() {
+        let mut seed = 7_u64;
+        let mut next = |below: u64| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        for _ in 0..2000 {
+            let lines = next(40) + 1;
+            let old: String = (0..lines).map(|_| format!("{}\n", next(9))).collect();
+            let mut new: Vec<String> = old.lines().map(|l| format!("{l}\n")).collect();
+            for _ in 0..=next(4) {
+                let at = next(new.len() as u64 + 1) as usize;
+                match next(3) {
+                    0 => new.insert(at, "new\n".to_owned()),
+                    _ if at < new.len() => new[at] = "changed\n".to_owned(),
+                    _ => drop(new.pop()),
+                }
+            }
+            let (mut old, mut new) = (old, new.concat());
+            if next(4) == 0 {
+                old.pop();
+            }
+            if next(4) == 0 {
+                new.pop();
+            }
+            let patch = diff("a", Some(&old), Some(&new)).patch;
+            assert_eq!(apply(&patch, &old), new, "{old:?} to {new:?} by\n{patch}");
+        }
     }
 }

@@ -243,7 +243,19 @@ impl Translator {
         } else {
             None
         };
-        errors::failure(error, words, self.sentence(None), source)
+        let sentence = self
+            .sign_in_sentence(error)
+            .unwrap_or_else(|| self.sentence(self.dialect.error_reason(error)));
+        let mut failure = errors::failure(error, words, sentence, source);
+        self.name_sign_in(error, &mut failure.detail);
+        failure
+    }
+
+    /// However an agent says that nobody is signed in, the detail's code is the protocol's.
+    fn name_sign_in(&self, error: &AgentError<'_>, detail: &mut Detail) {
+        if self.dialect.asks_for_sign_in(error) {
+            detail.code = Some(errors::SIGN_IN.to_string());
+        }
     }
 
     fn words_of<'a>(&self, error: &AgentError<'a>) -> Option<Cow<'a, str>> {
@@ -251,6 +263,16 @@ impl Translator {
             Some(words) => words,
             None => errors::words(error),
         }
+    }
+
+    /// Our sentence for an error without words that says that nobody is signed in.
+    fn sign_in_sentence<'a>(&self, error: &AgentError<'_>) -> Option<Cow<'a, str>> {
+        if !self.dialect.asks_for_sign_in(error) {
+            return None;
+        }
+        let name = self.dialect.agent_name().or(self.agent_label.as_deref());
+        let name = name.unwrap_or("The agent");
+        Some(Cow::Owned(format!("{name} is not signed in.")))
     }
 
     /// Our sentence for a failed turn without words.
@@ -346,7 +368,7 @@ impl Translator {
         } else {
             None
         };
-        let text = words.unwrap_or_else(|| {
+        let text = words.or_else(|| self.sign_in_sentence(error)).unwrap_or_else(|| {
             let name = self
                 .dialect
                 .agent_name()
@@ -359,11 +381,12 @@ impl Translator {
             };
             Cow::Owned(format!("{name} refused {what} with an error."))
         });
-        let detail = Detail {
+        let mut detail = Detail {
             code: error.readable.then(|| error.code.to_string()),
             source: Some(method.to_owned()),
             more: Some(Json::new(error.raw)),
         };
+        self.name_sign_in(error, &mut detail);
         io.event(
             session,
             Event::Status {
@@ -450,12 +473,10 @@ impl Translator {
         } else {
             None
         };
-        let failure = errors::failure(
-            error,
-            words,
-            Cow::Borrowed("The agent could not load this session."),
-            "session/load",
-        );
+        let sentence = Cow::Borrowed("The agent could not load this session.");
+        let sentence = self.sign_in_sentence(error).unwrap_or(sentence);
+        let mut failure = errors::failure(error, words, sentence, "session/load");
+        self.name_sign_in(error, &mut failure.detail);
         io.event(session, Event::LoadFailed(failure));
     }
 

@@ -257,8 +257,19 @@ impl Translator {
 
     /// Reads a frame that differs from the one read last in its text alone.
     pub fn repeat(&mut self, stamp: Stamp, text: &str, out: &mut dyn Out) {
-        if let Some(LastChunk { session, channel, message }) = &self.last_chunk {
-            let text = Text { turn: None, channel: *channel, message: message.as_deref(), mark: None, text };
+        if let Some(LastChunk {
+            session,
+            channel,
+            message,
+        }) = &self.last_chunk
+        {
+            let text = Text {
+                turn: None,
+                channel: *channel,
+                message: message.as_deref(),
+                mark: None,
+                text,
+            };
             out.event(stamp, *session, Event::Text(text));
         }
     }
@@ -387,7 +398,7 @@ impl Translator {
         if self.sessions.len() >= limits::SESSIONS {
             self.let_session_go(io);
         }
-        self.sessions.insert(
+        let earlier = self.sessions.insert(
             provider.into(),
             SessionState {
                 session,
@@ -395,6 +406,10 @@ impl Translator {
                 replay_tail: false,
             },
         );
+        // The agent gave a session that was spoken of already its id anew: nothing holds the earlier one any more.
+        if let Some(earlier) = earlier.filter(|earlier| earlier.session != session) {
+            io.event(earlier.session, Event::Detached(Detached { exit: None }));
+        }
         session
     }
 
@@ -530,7 +545,7 @@ impl Translator {
                 && let Some(child) = facts
                     .children
                     .iter()
-                    .find(|c| c.helper.as_deref() == Some(news.helper))
+                    .find(|c| c.helper == Some(news.helper.clone()))
                 && let Some(state) = self.sessions.get(&*child.session)
             {
                 news.child = io.out.session_id(state.session);

@@ -81,7 +81,6 @@ pub struct Recording {
 }
 
 pub(super) struct Clerk {
-    options: RecordOptions,
     intake: Intake,
     errors: LineReader,
     shelf: Shelf,
@@ -130,8 +129,8 @@ impl Clerk {
             intake: Intake::new(&seed, options.hint.as_deref()).with_rules(rules),
             errors: LineReader::with_limit(ERROR_LINE_BYTES),
             shelf: Shelf {
-                folder: options.spill.clone(),
-                connection: options.connection.clone(),
+                folder: options.spill,
+                connection: options.connection,
                 keeper,
                 held: VecDeque::new(),
                 bytes: 0,
@@ -142,7 +141,6 @@ impl Clerk {
                 last: 0,
                 trouble,
             },
-            options,
             missing_bytes: 0,
         }
     }
@@ -348,6 +346,7 @@ impl Shelf {
     /// Waits a while until everything is saved, and puts the rest into the side file. Says what is saved.
     fn finish(&mut self) -> u64 {
         let until = Instant::now() + FINISH_WAIT;
+        let mut flushed = false;
         loop {
             self.look();
             if self.saved() >= self.last {
@@ -357,8 +356,8 @@ impl Shelf {
             if keeper.is_gone() || Instant::now() >= until {
                 break;
             }
-            if self.given == self.last {
-                keeper.give(Work::Flush);
+            if self.given == self.last && !flushed {
+                flushed = keeper.give(Work::Flush);
             }
             std::thread::sleep(LOOK / 10);
         }

@@ -60,7 +60,7 @@ use self::notes::Plans;
 use self::prompts::OpenPrompt;
 use self::requests::Requests;
 use self::text::Texts;
-use self::tools::Tools;
+use self::tools::{Tools, authorization_of};
 use self::turns::{EndedTurn, OpenTurn};
 use self::work::Work;
 
@@ -170,13 +170,18 @@ impl Assembler {
     pub fn apply(&mut self, cx: &mut Cx<'_>, event: Event<'_>) {
         if !matches!(
             event,
-            Event::UserPiece { .. } | Event::Session(_) | Event::Context { .. } | Event::Usage { .. }
+            Event::UserPiece { .. }
+                | Event::PromptNamed { .. }
+                | Event::Session(_)
+                | Event::Context { .. }
+                | Event::Usage { .. }
         ) {
             self.finish_echo(cx);
             self.end_own_message();
         }
         match event {
             Event::Text(text) => self.text(cx, text),
+            Event::MessageEnds { turn } => self.message_ends(cx, turn),
             Event::Tool(news) => self.tool(cx, *news),
             Event::Media {
                 turn,
@@ -185,14 +190,16 @@ impl Assembler {
                 part,
             } => self.media(cx, turn, channel, message, part),
             Event::UserPiece { turn, message, part } => self.user_piece(cx, turn, message, part),
-            Event::Superseded { turn, mark } => self.supersede(cx, turn, mark),
+            Event::Superseded { turn, mark } => self.supersede(cx, turn, &mark),
             Event::Session(facts) => self.facts(cx, facts),
             Event::Prompt(prompt) => self.prompt(cx, prompt),
             Event::Answer { key, answer } => self.answer(cx, key, answer),
             Event::Stop => self.stop(cx),
             Event::TurnStarted { turn, own, at } => self.turn_started(cx, turn, own, at),
+            Event::PromptNamed { turn, text } => self.name_prompt(cx, turn, text.as_deref()),
+            Event::Authorized { call, outcome } => self.authorize(cx, call, authorization_of(outcome)),
             Event::TurnEnded(ended) => self.turn_ended(cx, ended),
-            Event::Failure { turn, failure } => self.failure(cx, turn, failure),
+            Event::Failure { turn, failure } => self.failure(cx, turn.as_deref(), failure),
             Event::Terminal(news) => self.terminal(cx, news),
             Event::Plan(news) => self.plan(cx, news),
             Event::Request(news) => self.request(cx, *news),
@@ -205,7 +212,7 @@ impl Assembler {
                 turn,
                 context,
                 replay,
-            } => self.context(cx, turn, context, replay),
+            } => self.context(cx, turn.as_deref(), context, replay),
             Event::Usage { turn, usage } => self.usage(cx, turn, usage),
             Event::Status {
                 turn,

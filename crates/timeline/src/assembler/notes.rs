@@ -240,7 +240,7 @@ impl Assembler {
     }
 
     pub(super) fn compaction(&mut self, cx: &mut Cx<'_>, news: CompactionNews<'_>) {
-        let id = RowId::spell(&self.session.id, Key::new("k").part(news.compaction).as_str());
+        let id = RowId::spell(&self.session.id, Key::new("k").part(&news.compaction).as_str());
         let at = cx.at;
         let mut cuts = Cuts::default();
         let change = |compaction: &mut Compaction, cuts: &mut Cuts| {

@@ -132,6 +132,14 @@ impl Assembler {
         }
     }
 
+    /// The message that is said in a turn is whole.
+    pub(super) fn message_ends(&mut self, cx: &mut Cx<'_>, turn: Option<&str>) {
+        if let Place::Open(index) = self.place(cx, turn, Opens::Nothing) {
+            self.end_current(cx, index);
+        }
+        cx.host.state("message-ends");
+    }
+
     /// Finds the text that a piece continues, or begins one.
     fn find_text(
         &mut self,

@@ -10,9 +10,10 @@ use super::terminals::{TerminalState, note_left_out};
 use super::{Assembler, Cuts, Cx, bound, label, revise};
 use crate::change::Change;
 use crate::content::{Diff, ToolItem};
-use crate::event::{ToolNews, ToolStatus};
+use crate::event::{RequestNews, ToolNews, ToolStatus};
 use crate::id::{Key, RowId};
 use crate::limits;
+use crate::readable::readable;
 use crate::row::{Body, Row, Tool};
 use crate::word::*;
 
@@ -67,6 +68,10 @@ fn weight(row: &Row) -> usize {
 impl Assembler {
     pub(super) fn tool(&mut self, cx: &mut Cx<'_>, news: ToolNews<'_>) {
         if let Some(row) = self.find_tool(cx, news.call) {
+            if news.late && matches!(&row.body, Body::Tool(tool) if tool.state.is_final()) {
+                cx.drop("output-after-the-end");
+                return;
+            }
             if !self.starts_anew(cx, &news, &row) {
                 return self.revise_tool(cx, row, news);
             }
@@ -448,6 +453,64 @@ impl Assembler {
         }
     }
 
+    /// The rows of the tools that run.
+    pub(super) fn open_tools(&self, cx: &Cx<'_>) -> Vec<Arc<Row>> {
+        let open = self.tools.known.values().filter(|k| k.open);
+        open.filter_map(|k| k.row.clone().or_else(|| cx.host.row(&k.id)))
+            .collect()
+    }
+
+    /// A permission shows what its tool will do; what the tool itself has not said yet is taken from there. So a change
+    /// that only the permission showed stands on the tool, and reads as discarded when it is refused.
+    pub(super) fn show_asked(&mut self, cx: &mut Cx<'_>, mut row: Arc<Row>, asked: &RequestNews<'_>) {
+        let Body::Tool(tool) = &row.body else { return };
+        if asked.ask != Ask::Permission || !tool.state.is_open() {
+            return;
+        }
+        let is_diff = |item: &&ToolItem| matches!(item, ToolItem::Diff(_));
+        let takes_diffs =
+            !tool.content.iter().any(|i| is_diff(&i)) && asked.content.iter().any(|i| is_diff(&i));
+        let takes_input = tool.input.is_none() && asked.input.is_some();
+        let takes_places = tool.locations.is_empty() && !asked.locations.is_empty();
+        if !takes_diffs && !takes_input && !takes_places {
+            return;
+        }
+        let call = tool.call.clone();
+        let known = self.tools.known.get_mut(call.as_str());
+        let serial = match known {
+            Some(known) => {
+                if known.row.take().is_some() {
+                    self.tools.cached -= known.bytes;
+                }
+                known.turn
+            }
+            None => self.serial_of(row.turn.as_ref()),
+        };
+        let frame = cx.frame;
+        let inner = Arc::make_mut(&mut row);
+        let Body::Tool(tool) = &mut inner.body else { return };
+        let mut tool = std::mem::replace(tool, Box::new(blank_tool()));
+        if takes_input {
+            tool.input.clone_from(&asked.input);
+        }
+        if takes_diffs {
+            let room = limits::ITEMS.saturating_sub(tool.content.len());
+            let diffs = asked.content.iter().filter(is_diff).take(room);
+            tool.content.extend(diffs.cloned());
+        }
+        if takes_places {
+            tool.locations.clone_from(&asked.locations);
+            tool.locations.truncate(limits::ITEMS);
+        }
+        bound_tool(cx, inner, &mut tool);
+        settle_effects(&mut tool);
+        inner.body = Body::Tool(tool);
+        inner.revision += 1;
+        inner.frames[1] = inner.frames[1].max(frame);
+        cx.host.change(Change::Put(&row));
+        self.keep_tool(cx, row, serial);
+    }
+
     /// A permission for a tool was settled.
     pub(super) fn authorize(&mut self, cx: &mut Cx<'_>, call: &str, authorization: Authorization) {
         let Some(mut row) = self.find_tool(cx, call) else {
@@ -525,10 +588,11 @@ fn settle_effects(tool: &mut Tool) {
 /// Text that stands in the content is not repeated as output.
 fn leave_out_repeated_output(tool: &mut Tool) {
     let Some(output) = &tool.output else { return };
+    let output = readable(output);
     let output = output.trim();
     let texts = tool.content.iter().filter_map(|item| match item {
-        ToolItem::Text { text } => Some(text.as_str()),
-        ToolItem::Terminal(terminal) => Some(terminal.output.as_str()),
+        ToolItem::Text { text } => Some(readable(text)),
+        ToolItem::Terminal(terminal) => Some(terminal.output.as_str().into()),
         _ => None,
     });
     let mut joined = String::new();
@@ -537,7 +601,7 @@ fn leave_out_repeated_output(tool: &mut Tool) {
             tool.output = None;
             return;
         }
-        joined.push_str(text);
+        joined.push_str(&text);
         joined.push('\n');
     }
     if output.is_empty() || joined.contains(output) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::prompts::OpenPrompt;
 use super::placing::{Opens, Place};
 use super::text::TextKey;
 use super::{Assembler, Cuts, Cx, clip, label, revise};
@@ -134,6 +135,37 @@ impl Assembler {
         }
     }
 
+    /// The agent names the turn of a prompt that waits, before anything of it comes.
+    pub(super) fn name_prompt(&mut self, cx: &mut Cx<'_>, name: &str, text: Option<&str>) {
+        let is_name = |names: &[Box<str>]| names.iter().any(|n| &**n == name);
+        let known = self.prompts.iter().any(|p| p.mark.as_deref() == Some(name))
+            || self.turns.iter().any(|t| is_name(&t.names))
+            || self.ended.iter().any(|t| is_name(&t.names));
+        if known {
+            cx.host.state("prompt-named");
+            return;
+        }
+        let waits = |p: &OpenPrompt| !p.over && p.mark.is_none();
+        let says = |p: &OpenPrompt| {
+            let row = p.user.as_ref().map(|row| &row.body);
+            match (row, &p.content) {
+                (Some(Body::User(user)), _) => Some(user.content.as_text()) == text,
+                (_, Some(content)) => Some(content.as_text()) == text,
+                _ => false,
+            }
+        };
+        let by_text = self.prompts.iter().position(|p| waits(p) && says(p));
+        let Some(at) = by_text.or_else(|| self.prompts.iter().position(waits)) else {
+            cx.drop("no-prompt-to-name");
+            return;
+        };
+        self.prompts[at].mark = Some(name.into());
+        if let Some(index) = self.prompts[at].turn.and_then(|serial| self.open_at(serial)) {
+            self.turns[index].names.push(name.into());
+        }
+        cx.host.state("prompt-named");
+    }
+
     pub(super) fn turn_ended(&mut self, cx: &mut Cx<'_>, ended: TurnEnded<'_>) {
         let TurnEnded {
             turn,
@@ -187,11 +219,16 @@ impl Assembler {
             Place::Ended(index) => {
                 let row = &mut self.ended[index].row;
                 let wants = matches!(&row.body, Body::Turn(t) if (t.duration_ms.is_none() && duration_ms.is_some())
+                    || (t.stop_reason.is_none() && stop_reason.is_some())
                     || (t.usage.is_none() && usage.is_some()));
                 if wants {
                     revise(cx, row, |row| {
                         if let Body::Turn(turn) = &mut row.body {
                             turn.duration_ms = turn.duration_ms.or(duration_ms);
+                            if turn.stop_reason.is_none() {
+                                turn.stop_reason =
+                                    stop_reason.map(|s| clip(&s, limits::LABEL_BYTES).to_owned());
+                            }
                             if turn.usage.is_none() {
                                 turn.usage = usage;
                             }

@@ -46,8 +46,8 @@ fn state_after(old: WorkState, news: Option<WorkState>) -> WorkState {
 
 impl Assembler {
     pub(super) fn task(&mut self, cx: &mut Cx<'_>, news: TaskNews<'_>) {
-        let id = RowId::spell(&self.session.id, Key::new("w").part(news.task).as_str());
-        let helper = RowId::spell(&self.session.id, Key::new("h").part(news.task).as_str());
+        let id = RowId::spell(&self.session.id, Key::new("w").part(&news.task).as_str());
+        let helper = RowId::spell(&self.session.id, Key::new("h").part(&news.task).as_str());
         if cx.host.row(&helper).is_some() {
             cx.drop("task-is-a-helper");
             return;
@@ -68,6 +68,7 @@ impl Assembler {
                 if changed.parent.is_none() {
                     changed.parent = news
                         .call
+                        .as_deref()
                         .and_then(|call| self.find_tool(cx, call))
                         .map(|t| t.id.clone());
                 }
@@ -77,14 +78,14 @@ impl Assembler {
                 let ended = state_after(task.state, news.state);
                 if let Some(kind) = news.kind {
                     task.task_kind = kind;
-                    Work::note(&mut self.work.guessed_kind, news.task, false);
+                    Work::note(&mut self.work.guessed_kind, &news.task, false);
                 } else if let (Some(kind), TaskKind::Other) = (news.kind_guess, task.task_kind) {
                     task.task_kind = kind;
                 }
                 match (label_now, label_guess) {
                     (Some(label), _) => {
                         task.label = label;
-                        Work::note(&mut self.work.guessed_label, news.task, false);
+                        Work::note(&mut self.work.guessed_label, &news.task, false);
                     }
                     (None, Some(guess)) if task.label == task.task => task.label = guess,
                     _ => {}
@@ -120,20 +121,20 @@ impl Assembler {
             }
             None if news.only_if_unknown || news.only_if_known => cx.drop("history"),
             None => {
-                let tool = news.call.and_then(|call| self.find_tool(cx, call));
+                let tool = news.call.as_deref().and_then(|call| self.find_tool(cx, call));
                 let turn = self.turn_of_work(cx, tool.as_deref(), news.turn);
                 let state = news.state.unwrap_or(WorkState::Running);
                 let ended = state != WorkState::Running;
                 if news.kind.is_none() {
-                    Work::note(&mut self.work.guessed_kind, news.task, true);
+                    Work::note(&mut self.work.guessed_kind, &news.task, true);
                 }
                 if label_now.is_none() {
-                    Work::note(&mut self.work.guessed_label, news.task, true);
+                    Work::note(&mut self.work.guessed_label, &news.task, true);
                 }
                 let task = Task {
-                    task: label(news.task),
+                    task: label(&news.task),
                     task_kind: news.kind.or(news.kind_guess).unwrap_or(TaskKind::Other),
-                    label: label_now.or(label_guess).unwrap_or_else(|| label(news.task)),
+                    label: label_now.or(label_guess).unwrap_or_else(|| label(&news.task)),
                     state,
                     exit_code: if ended { news.exit_code } else { None },
                     signal: news.signal.filter(|_| ended).map(|s| label(&s)),
@@ -151,7 +152,7 @@ impl Assembler {
     }
 
     pub(super) fn helper(&mut self, cx: &mut Cx<'_>, news: HelperNews<'_>) {
-        let id = RowId::spell(&self.session.id, Key::new("h").part(news.helper).as_str());
+        let id = RowId::spell(&self.session.id, Key::new("h").part(&news.helper).as_str());
         let label = |text: &str| super::label(text.trim());
         let mut cuts = Cuts::default();
         let label_now = news.label.as_deref().map(label).filter(|l| !l.is_empty());
@@ -167,6 +168,7 @@ impl Assembler {
                 if changed.parent.is_none() {
                     changed.parent = news
                         .call
+                        .as_deref()
                         .and_then(|call| self.find_tool(cx, call))
                         .map(|t| t.id.clone());
                 }
@@ -205,12 +207,12 @@ impl Assembler {
             }
             None if news.only_if_known => cx.drop("helper-unknown"),
             None => {
-                let tool = news.call.and_then(|call| self.find_tool(cx, call));
+                let tool = news.call.as_deref().and_then(|call| self.find_tool(cx, call));
                 let turn = self.turn_of_work(cx, tool.as_deref(), news.turn);
                 let state = news.state.unwrap_or(WorkState::Running);
                 let helper = Helper {
-                    helper: label(news.helper),
-                    label: label_now.or(label_guess).unwrap_or_else(|| label(news.helper)),
+                    helper: label(&news.helper),
+                    label: label_now.or(label_guess).unwrap_or_else(|| label(&news.helper)),
                     state,
                     tokens,
                     child: news.child,

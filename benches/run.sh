@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Runs the benches beside their peers, all in one run on the same files, and prints the medians: `benches/run.sh [quick]`.
+#
+# The ways take turns, so that a busy machine is unfair to all alike; still, only the ratios of one run say something.
+# Needs npm (the peers and a Node 22 are installed with it, from lock files, into benches/peers); valgrind and GNU time
+# are used where they are. Instruction counts are the figures to compare between versions.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [ "${1:-}" = quick ]; then frames=20000 turns=2 rounds=5; else frames=100000 turns=5 rounds=7; fi
+target=${CARGO_TARGET_DIR:-target}/release
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+cargo build --release --quiet -p tapline-cli -p tapline-testkit -p tapline-recorder --bins --examples
+for peer in harness-acp acpx; do
+    [ -d "benches/peers/$peer/node_modules" ] || (cd "benches/peers/$peer" && npm ci --silent)
+done
+node=benches/peers/harness-acp/node_modules/.bin/node
+
+echo "machine: $(lscpu | sed -n 's/^Model name: *//p'), $(nproc) cores; load $(cut -d ' ' -f 1-3 /proc/loadavg); Node $($node --version); $(rustc --version)"
+
+# Median of each name, and its share of the last line's, which is Tapline's rows.
+table() {
+    sort -t "$(printf '\t')" -k 1,1 -k 2,2n "$1" | awk -F '\t' '
+        { values[$1, ++count[$1]] = $2 }
+        END {
+            own = "tapline, frames to rows"
+            n = count[own]; rows = values[own, int((n + 1) / 2)]
+            for (name in count) {
+                n = count[name]; median = values[name, int((n + 1) / 2)]
+                printf "  %-40s %9.0f frames/s   best %9.0f   rows / this: %.2f\n", name, median, values[name, n], rows / median
+            }
+        }' | sort
+}
+
+for traffic in "chunks $frames" "mixed $frames" "repeat fixtures/recordings/claude/s17-many-tools.jsonl $frames"; do
+    # Split into words on purpose.
+    # shellcheck disable=SC2086
+    "$target/examples/frames" $traffic >"$scratch/file.jsonl"
+    : >"$scratch/figures"
+    for _ in $(seq "$turns"); do
+        "$target/examples/compare" "$scratch/file.jsonl" "$rounds" >>"$scratch/figures"
+        $node benches/peers/harness-acp/translate.mjs "$scratch/file.jsonl" "$rounds" >>"$scratch/figures"
+    done
+    echo
+    echo "$traffic"
+    table "$scratch/figures"
+done
+
+echo
+echo "memory of the recorder"
+"$target/examples/flat" 1000000 3000000
+
+if command -v valgrind >/dev/null; then
+    echo
+    echo "instructions a frame (the difference of two numbers of rounds)"
+    instructions() {
+        valgrind --tool=callgrind --callgrind-out-file=/dev/null "$target/examples/chunks" "$1" "$2" 2>&1 |
+            sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+    }
+    for count in 10000 100000; do
+        one=$(instructions "$count" 1)
+        three=$(instructions "$count" 3)
+        echo "  a streaming reply of $count frames: $(((three - one) / 2 / count))"
+    done
+fi
+
+if [ -x /usr/bin/time ]; then
+    echo
+    echo "a turn of 20,000 chunks, whole process"
+    benches/peers/acpx/turn.sh "$target/tapline" | sed 's/^/  /'
+fi
