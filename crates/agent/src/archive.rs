@@ -10,7 +10,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tapline_journal::{Begin, Error, Journal, Mode, Owner, RowLookup, Writer, WriterOptions};
 use tapline_recorder::{Opened, SessionRef, Store, TapeRecord, Way};
-use tapline_timeline::{Append, Change, Close, Lookup as _, Row, RowId, Session, SessionId, SessionState, Time, Timeline};
+use tapline_timeline::{
+    Append, Change, Close, Lookup as _, Row, RowId, Session, SessionId, SessionState, Time, Timeline,
+};
 
 use crate::wrap::{Archive, Input, Ledger, Trouble};
 
@@ -160,13 +162,18 @@ impl JournalLedger {
     /// Where the journal cannot save it.
     pub fn save(&mut self) -> Result<(), Error> {
         if let Some(lasting) = &self.lasting {
-            return Err(Error::IntentRefused { reason: lasting.clone() });
+            return Err(Error::IntentRefused {
+                reason: lasting.clone(),
+            });
         }
         self.writer.flush()
     }
 
     fn fail(&mut self, error: &Error) {
-        if !matches!(error, Error::Full { .. } | Error::Locked { .. } | Error::Behind { .. }) {
+        if !matches!(
+            error,
+            Error::Full { .. } | Error::Locked { .. } | Error::Behind { .. }
+        ) {
             self.lasting.get_or_insert_with(|| error.to_string());
         }
     }
@@ -196,7 +203,9 @@ impl JournalLedger {
 
     /// Goes over from what is given again to what is new.
     fn go_on(&mut self, at: usize) {
-        let Some(again) = self.held[at].again.take() else { return };
+        let Some(again) = self.held[at].again.take() else {
+            return;
+        };
         let id = self.held[at].id.clone();
         let seq = again.rows().last().map_or(0, |row| row.seq);
         if let Some((_, last)) = self.begin(&id, None) {
@@ -249,18 +258,33 @@ impl Store for JournalLedger {
                 ended: false,
             };
             self.held.push(held);
-            return Opened { session: Session::new(id), seq: 0 };
+            return Opened {
+                session: Session::new(id),
+                seq: 0,
+            };
         }
         let known = match (provider, way) {
-            (Some(provider), Way::Known | Way::Child(_)) => {
-                self.journal.session_of_provider(&self.options.agent, provider).ok().flatten()
-            }
+            (Some(provider), Way::Known | Way::Child(_)) => self
+                .journal
+                .session_of_provider(&self.options.agent, provider)
+                .ok()
+                .flatten(),
             _ => None,
         };
-        let entry = known.as_ref().and_then(|id| self.journal.session(id).ok().flatten());
+        let entry = known
+            .as_ref()
+            .and_then(|id| self.journal.session(id).ok().flatten());
         let id = known.unwrap_or_else(|| self.new_id(provider));
         let (_, seq) = self.begin(&id, Some(self.held.len())).unwrap_or_default();
-        self.held.push(Held { id: id.clone(), again: None, from: 0, shift: 0, resumed: false, provider: None, ended: false });
+        self.held.push(Held {
+            id: id.clone(),
+            again: None,
+            from: 0,
+            shift: 0,
+            resumed: false,
+            provider: None,
+            ended: false,
+        });
         let session = entry.map_or_else(|| Session::new(id), |entry| entry.session);
         Opened { session, seq }
     }
@@ -277,7 +301,9 @@ impl Store for JournalLedger {
             return;
         }
         self.go_on(at);
-        let Held { from, shift, resumed, .. } = self.held[at];
+        let Held {
+            from, shift, resumed, ..
+        } = self.held[at];
         // A settlement has changed each row that was open once, so what goes on with one counts from there.
         let moved = |seq: u64| if seq > from { (seq + shift, 0) } else { (seq, 1) };
         let told = match change {
@@ -288,11 +314,19 @@ impl Store for JournalLedger {
             }
             Change::Append(append) if resumed => {
                 let (seq, more) = moved(append.seq);
-                self.writer.apply(&Change::Append(Append { seq, revision: append.revision + more, ..*append }))
+                self.writer.apply(&Change::Append(Append {
+                    seq,
+                    revision: append.revision + more,
+                    ..*append
+                }))
             }
             Change::Close(close) if resumed => {
                 let (seq, more) = moved(close.seq);
-                self.writer.apply(&Change::Close(Close { seq, revision: close.revision + more, ..*close }))
+                self.writer.apply(&Change::Close(Close {
+                    seq,
+                    revision: close.revision + more,
+                    ..*close
+                }))
             }
             change => self.writer.apply(change),
         };
@@ -372,7 +406,9 @@ impl Ledger for JournalLedger {
         if let Some(lasting) = &self.lasting {
             return Some(Trouble::Lasting(lasting.clone()));
         }
-        self.writer.trouble().map(|error| Trouble::Passing(error.to_string()))
+        self.writer
+            .trouble()
+            .map(|error| Trouble::Passing(error.to_string()))
     }
 
     fn flush(&mut self) {
