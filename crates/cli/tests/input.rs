@@ -143,7 +143,7 @@ fn a_file_without_permission_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("secret.jsonl");
     std::fs::write(&path, HELLO).expect("written");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).expect("changed");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o0)).expect("changed");
     if std::fs::File::open(&path).is_ok() {
         eprintln!("skipped: this account may read every file, so no permission can be missing");
         return;
