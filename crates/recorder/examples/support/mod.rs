@@ -36,9 +36,15 @@ pub fn frames_of(recording: &str) -> Vec<Input> {
         #[serde(borrow)]
         msg: &'a RawValue,
     }
-    let entries = recording.lines().filter_map(|line| serde_json::from_str::<Entry<'_>>(line).ok());
+    let entries = recording
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Entry<'_>>(line).ok());
     let frame = |entry: Entry<'_>| {
-        let direction = if entry.dir == "in" { Direction::In } else { Direction::Out };
+        let direction = if entry.dir == "in" {
+            Direction::In
+        } else {
+            Direction::Out
+        };
         (direction, entry.msg.get().to_owned())
     };
     entries.map(frame).collect()
@@ -105,7 +111,10 @@ pub fn events(lines: &[Input]) -> u64 {
     let mut translator = Translator::new(None);
     let mut count = Count::default();
     for (number, (direction, line)) in lines.iter().enumerate() {
-        let stamp = Stamp { number: number as u64, at: None };
+        let stamp = Stamp {
+            number: number as u64,
+            at: None,
+        };
         if let Ok(frame) = tapline_wire::read(line) {
             translator.frame(stamp, *direction, &frame, line, &mut count);
         }
