@@ -1,1 +1,17 @@
-//! tapline-agent
+//! Running agents.
+//!
+//! [`wrap`] stands between an editor and its agent: the bytes pass untouched and the record is made on the side. [`setup`]
+//! puts it into an editor's settings. [`archive`] lets a recorder write into a journal.
+//!
+//! # Invariants
+//!
+//! - *transparent*: `wrap` never changes, delays measurably, reorders or loses a byte, whatever happens to the recorder.
+//! - *masked*: what leaves the pipe for a disk, be it the journal or a side file, was masked before.
+//! - *bounded*: what waits for the recorder has a named limit, and what is beyond it is told.
+#![forbid(unsafe_code)]
+
+#[cfg(unix)]
+pub mod archive;
+pub mod setup;
+#[cfg(unix)]
+pub mod wrap;

@@ -3,16 +3,16 @@
 use std::io::{BufWriter, Write};
 
 use tapline_recorder::{Account, Entry, Memory, Recorder};
-use tapline_timeline::Lookup as _;
+use tapline_timeline::RowId;
 
 use crate::failure::Failure;
 use crate::{Outcome, input, translate};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The recording (`-`: standard input)
+    /// A recording (`-`: standard input), or a session of the journal: its id, a beginning of it, or `last`
     #[arg(default_value = "-")]
-    file: String,
+    what: String,
     /// Only the inputs that made or changed this row (its id, or the end of it)
     row: Option<String>,
     /// Print JSON Lines
@@ -21,44 +21,52 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let (mut recorder, failure) = input::read(&args.file, |hint| Recorder::watched(Memory::new(), hint, Account::new()))?;
+    #[cfg(unix)]
+    if !input::is_file(&args.what) {
+        return crate::journal::rebuild::explain_session(&args.what, args.row.as_deref(), args.json);
+    }
+    let (mut recorder, failure) = input::read(&args.what, |hint| Recorder::watched(Memory::new(), hint, Account::new()))?;
     let account = std::mem::take(recorder.watch_mut());
-    let mut out = BufWriter::new(std::io::stdout().lock());
     let row = match &args.row {
-        Some(wanted) => Some(find(&recorder, wanted)?),
+        Some(wanted) => {
+            let rows = recorder.store().timelines().iter().flat_map(|t| t.rows().iter().map(|r| &r.id));
+            Some(find_row(rows, wanted)?)
+        }
         None => None,
     };
-    for entry in account.entries() {
-        if let Some(row) = &row
-            && !entry.rows.iter().any(|t| t.row.as_ref().is_some_and(|r| r.as_str() == row))
-        {
-            continue;
-        }
-        if args.json {
-            translate::line(&mut out, entry)?;
-        } else {
-            text(&mut out, entry)?;
-        }
-    }
-    if !args.json && row.is_none() {
-        summary(&mut out, account.entries())?;
-    }
-    out.flush()?;
+    print(account.entries(), row.as_deref(), args.json)?;
     failure.map_or(Ok(()), Err)
 }
 
+/// Prints an account: all of it, or what concerns one row.
+pub(crate) fn print(entries: &[Entry], row: Option<&str>, json: bool) -> Outcome {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let concerns = |entry: &&Entry| {
+        row.is_none_or(|row| entry.rows.iter().any(|t| t.row.as_ref().is_some_and(|r| r.as_str() == row)))
+    };
+    for entry in entries.iter().filter(concerns) {
+        if json { translate::line(&mut out, entry)? } else { text(&mut out, entry)? }
+    }
+    if !json && row.is_none() {
+        summary(&mut out, entries)?;
+    }
+    Ok(out.flush()?)
+}
+
 /// The row that is meant: by its id, or by an ending of it that no other row has.
-fn find<W: tapline_recorder::Watch>(recorder: &Recorder<Memory, W>, wanted: &str) -> Result<String, Failure> {
+pub(crate) fn find_row<'r>(rows: impl Iterator<Item = &'r RowId>, wanted: &str) -> Result<String, Failure> {
     let mut found = Vec::new();
-    for timeline in recorder.store().timelines() {
-        if timeline.row(&wanted.into()).is_some() {
+    for id in rows {
+        if id.as_str() == wanted {
             return Ok(wanted.to_owned());
         }
-        found.extend(timeline.rows().iter().filter(|r| r.id.as_str().ends_with(wanted)).map(|r| r.id.to_string()));
+        if id.as_str().ends_with(wanted) {
+            found.push(id.to_string());
+        }
     }
     match found.len() {
         1 => Ok(found.remove(0)),
-        0 => Err(Failure::NotThere(format!("no row has the id {wanted}; `tapline translate FILE` prints all ids"))),
+        0 => Err(Failure::NotThere(format!("no row has the id {wanted}; `tapline show --json` prints all ids"))),
         n => {
             let some: Vec<&str> = found.iter().take(5).map(String::as_str).collect();
             Err(Failure::NotThere(format!("{n} row ids end in {wanted}; give more of one: {}", some.join(", "))))

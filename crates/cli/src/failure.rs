@@ -7,7 +7,7 @@ use thiserror::Error;
 /// The exit codes, as help prints them.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done · 1 what was looked for is not there, or a check found faults · \
 2 wrong arguments · 65 an input is not what it should be (what could be read of it was used) · 66 an input cannot be \
-opened · 74 reading or writing failed · 141 the reader of the output went away";
+opened · 69 the journal cannot do it · 74 reading or writing failed · 141 the reader of the output went away";
 
 /// Why a command failed. The words say what happened, where, and what to do.
 #[derive(Debug, Error)]
@@ -21,6 +21,9 @@ pub(crate) enum Failure {
     /// An input that is not what it should be.
     #[error("{path}: {what}")]
     Data { path: String, what: String },
+    /// The journal cannot do what was asked.
+    #[error("{0}")]
+    Journal(String),
     /// Nobody reads the output any more.
     #[error("the reader of the output went away")]
     ClosedPipe,
@@ -37,6 +40,7 @@ impl Failure {
             Failure::ClosedPipe => return ExitCode::from(141),
             Failure::NotThere(_) => 1,
             Failure::Data { .. } => 65,
+            Failure::Journal(_) => 69,
             Failure::NoInput { .. } => 66,
             Failure::Io { .. } => 74,
         };

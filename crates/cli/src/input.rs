@@ -107,6 +107,12 @@ impl Trouble {
     }
 }
 
+/// Whether a word names a file rather than a session: it is there, or looks like a path.
+#[cfg(unix)]
+pub(crate) fn is_file(word: &str) -> bool {
+    word == "-" || word.contains(['/', '.']) || std::path::Path::new(word).exists()
+}
+
 fn open(path: &str) -> Result<Box<dyn Read>, Failure> {
     if path == "-" {
         return Ok(Box::new(std::io::stdin().lock()));

@@ -6,8 +6,12 @@ mod explain;
 mod failure;
 mod generate;
 mod input;
+#[cfg(unix)]
+mod journal;
 mod prompt;
 mod schema;
+#[cfg(unix)]
+mod setup;
 mod show;
 mod terminal;
 mod translate;
@@ -32,6 +36,39 @@ enum Command {
     Show(show::Args),
     /// Tell what each input of a recording became, or why it became nothing
     Explain(explain::Args),
+    /// Stand between an editor and its agent: the bytes pass untouched, the record is made on the side
+    #[cfg(unix)]
+    Wrap(journal::wrap::Args),
+    /// Show or make the change in an editor's settings that puts `tapline wrap` before its agent
+    #[cfg(unix)]
+    Setup(setup::Args),
+    /// Bring traffic that was recorded elsewhere into the journal
+    #[cfg(unix)]
+    Import(journal::import::Args),
+    /// List the sessions of the journal
+    #[cfg(unix)]
+    List(journal::chats::ListArgs),
+    /// Find words in everything that was said and run
+    #[cfg(unix)]
+    Search(journal::search::Args),
+    /// Write a session out
+    #[cfg(unix)]
+    Export(journal::export::Args),
+    /// Check the journal against its own hashes and its tapes
+    #[cfg(unix)]
+    Verify(journal::rebuild::VerifyArgs),
+    /// Print a session as its tapes give it
+    #[cfg(unix)]
+    Rebuild(journal::rebuild::RebuildArgs),
+    /// Tell where things are, what is wrong, and what to do
+    #[cfg(unix)]
+    Doctor,
+    /// Remove a session with everything that only it has
+    #[cfg(unix)]
+    Forget(journal::chats::ForgetArgs),
+    /// Watch a scripted agent being recorded, on a bare machine
+    #[cfg(unix)]
+    Demo(journal::demo::Args),
     /// Check and convert AI SDK prompts (`LanguageModelV4Prompt`)
     Prompt(prompt::Args),
     /// Print the JSON Schema of the timeline format
@@ -42,6 +79,10 @@ enum Command {
     Completions(generate::CompletionArgs),
     /// Write the man pages into a folder
     Man(generate::ManArgs),
+    /// Watch over an agent from outside (used by `wrap`)
+    #[cfg(unix)]
+    #[command(name = journal::wrap::GUARD, hide = true)]
+    Guard,
 }
 
 fn main() -> std::process::ExitCode {
@@ -49,6 +90,30 @@ fn main() -> std::process::ExitCode {
         Command::Translate(args) => translate::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Explain(args) => explain::run(&args),
+        #[cfg(unix)]
+        Command::Wrap(args) => journal::wrap::run(args),
+        #[cfg(unix)]
+        Command::Setup(args) => setup::run(&args),
+        #[cfg(unix)]
+        Command::Import(args) => journal::import::run(&args),
+        #[cfg(unix)]
+        Command::List(args) => journal::chats::list(&args),
+        #[cfg(unix)]
+        Command::Search(args) => journal::search::run(&args),
+        #[cfg(unix)]
+        Command::Export(args) => journal::export::run(&args),
+        #[cfg(unix)]
+        Command::Verify(args) => journal::rebuild::verify(&args),
+        #[cfg(unix)]
+        Command::Rebuild(args) => journal::rebuild::rebuild(&args),
+        #[cfg(unix)]
+        Command::Doctor => journal::doctor::run(),
+        #[cfg(unix)]
+        Command::Forget(args) => journal::chats::forget(&args),
+        #[cfg(unix)]
+        Command::Demo(args) => journal::demo::run(&args),
+        #[cfg(unix)]
+        Command::Guard => journal::wrap::run_guard(),
         Command::Prompt(args) => prompt::run(&args),
         Command::Schema => schema::run(),
         Command::DemoAgent(args) => demo_agent::run(args),

@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 
 use tapline_recorder::{Memory, Recorder};
-use tapline_render::{Chat, Fold, render_to};
+use tapline_render::{Chat, Fold, Terminal, render_to};
 
 use crate::failure::Failure;
 use crate::terminal::{Color, Output, of_standard_output};
@@ -11,9 +11,15 @@ use crate::{Outcome, input, translate};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The recording (`-`: standard input)
+    /// A recording (`-`: standard input), or a session of the journal: its id, a beginning of it, or `last`
     #[arg(default_value = "-")]
-    file: String,
+    what: String,
+    /// Of a session of the journal, go on as it grows
+    #[arg(long, short)]
+    follow: bool,
+    /// Of a session of the journal, only this many rows from its end
+    #[arg(long, short = 'n')]
+    last: Option<usize>,
     /// Print the timeline as JSON Lines
     #[arg(long)]
     json: bool,
@@ -32,33 +38,68 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let (recorder, failure) = input::read(&args.file, |hint| Recorder::new(Memory::new(), hint))?;
+    #[cfg(unix)]
+    if !input::is_file(&args.what) {
+        return session(args);
+    }
+    let (recorder, failure) = input::read(&args.what, |hint| Recorder::new(Memory::new(), hint))?;
     let timelines = recorder.store().timelines();
     if args.json {
         translate::rows(timelines)?;
         return failure.map_or(Ok(()), Err);
     }
-    let fold = match (args.full, args.brief) {
-        (true, _) => Fold::Open,
-        (_, true) => Fold::Tight,
-        _ => Fold::Usual,
-    };
-    let terminal = of_standard_output(args.color, fold);
+    let terminal = of_standard_output(args.color, fold(args));
     let chats: Vec<Chat<'_>> = timelines
         .iter()
         .filter_map(|t| t.session().map(|session| Chat { session, rows: t.rows() }))
         .collect();
-    let mut out = Text { out: BufWriter::new(Output::paged(!args.no_pager)), error: None };
-    let drawn = render_to(&chats, &terminal, &mut out);
-    if let (Err(_), Some(error)) = (drawn, out.error.take()) {
-        // Leaving a pager before its end is no failure.
-        return match Failure::from(error) {
-            Failure::ClosedPipe => Err(Failure::ClosedPipe),
-            other => Err(other),
-        };
-    }
-    out.out.flush()?;
+    draw(&chats, &terminal, !args.no_pager)?;
     failure.map_or(Ok(()), Err)
+}
+
+fn fold(args: &Args) -> Fold {
+    match (args.full, args.brief) {
+        (true, _) => Fold::Open,
+        (_, true) => Fold::Tight,
+        _ => Fold::Usual,
+    }
+}
+
+fn draw(chats: &[Chat<'_>], terminal: &Terminal, paged: bool) -> Outcome {
+    let mut out = Text { out: BufWriter::new(Output::paged(paged)), error: None };
+    let drawn = render_to(chats, terminal, &mut out);
+    match (drawn, out.error.take()) {
+        (Err(_), Some(error)) => Err(Failure::from(error)),
+        _ => Ok(out.out.flush()?),
+    }
+}
+
+/// A session of the journal.
+#[cfg(unix)]
+fn session(args: &Args) -> Outcome {
+    use crate::journal;
+    let (_, store) = journal::open()?;
+    let entry = journal::find(&*store, &args.what)?;
+    let terminal = of_standard_output(args.color, fold(args));
+    if args.follow && !args.json {
+        return journal::follow::follow(&*store, &entry, args.last, &terminal, journal::follow::has_ended);
+    }
+    let family = journal::family(&*store, entry)?;
+    let mut all = Vec::with_capacity(family.len());
+    for entry in &family {
+        all.push(journal::follow::rows(&*store, &entry.session.id, args.last)?);
+    }
+    if args.json {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        for (entry, rows) in family.iter().zip(&all) {
+            translate::line(&mut out, &entry.session)?;
+            rows.iter().try_for_each(|row| translate::line(&mut out, &**row))?;
+        }
+        return Ok(out.flush()?);
+    }
+    let chats: Vec<Chat<'_>> =
+        family.iter().zip(&all).map(|(entry, rows)| Chat { session: &entry.session, rows }).collect();
+    draw(&chats, &terminal, !args.no_pager)
 }
 
 /// Text written to bytes.

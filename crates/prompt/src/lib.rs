@@ -33,6 +33,10 @@
 //! * [`check`]: what types cannot say, such as a call without a result.
 //! * [`media_type`] and [`base64`](mod@base64): files, as the SDK's helpers see them.
 //! * [`providers`]: from a prompt to a request.
+//! * [`ui`]: messages of chat clients and the stream they read.
+//! * [`model_messages`]: messages as programs keep them, and how they become a prompt.
+//! * [`from`]: prompts from requests in the forms of other APIs.
+//! * [`schema`]: the JSON Schema of the prompt.
 //! * [`error`]: the errors of the SDK by name.
 //!
 //! # Invariants
@@ -53,9 +57,13 @@ pub mod base64;
 pub mod check;
 pub mod error;
 pub mod fault;
+pub mod from;
 pub mod json;
 pub mod media_type;
+pub mod model_messages;
 pub mod path;
 pub mod providers;
+pub mod schema;
 pub mod typed;
 pub mod types;
+pub mod ui;

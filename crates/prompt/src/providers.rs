@@ -22,15 +22,21 @@
 //!
 //! Faults of a single provider are named in the docs of its module.
 
+pub mod amazon_bedrock;
+pub mod anthropic;
 pub mod chat;
+pub mod cohere;
 pub mod common;
 pub mod deepseek;
 pub mod gateway;
+pub mod google;
 pub mod groq;
 mod line;
+pub mod mistral;
 pub mod openai;
 pub mod openai_compatible;
 pub mod options;
+pub mod shape;
 pub mod xai;
 
 use std::borrow::Cow;
@@ -52,6 +58,11 @@ pub const TARGETS: &[Target] = &[
     groq::CHAT,
     xai::CHAT,
     xai::RESPONSES,
+    anthropic::MESSAGES,
+    google::GENERATE,
+    amazon_bedrock::CONVERSE,
+    mistral::CHAT,
+    cohere::CHAT,
     gateway::LANGUAGE_MODEL,
 ];
 

@@ -20,6 +20,7 @@ mod tags;
 use std::borrow::Cow;
 
 use indexmap::IndexMap;
+use schemars::{Schema, SchemaGenerator};
 
 use crate::fault::{Fault, FaultKind, Faults};
 use crate::json::{Json, Number, Object, Text};
@@ -61,6 +62,16 @@ pub trait Typed: Sized {
 
     /// The value as JSON, or nothing if its member is to be left out.
     fn write(&self, form: Form) -> Option<Json>;
+
+    /// The name that the JSON Schema defines the value under; without one its schema stands in place.
+    fn schema_name() -> Option<&'static str> {
+        None
+    }
+
+    /// The JSON Schema of the value. Anything, unless the type says more.
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        Schema::default()
+    }
 
     /// Reads a whole document, or gives every fault in it.
     fn from_json(value: Json) -> Result<Self, Faults> {
@@ -182,7 +193,7 @@ impl Typed for Json {
 }
 
 macro_rules! typed_scalar {
-    ($($type:ty, $variant:ident, $expected:literal;)*) => {$(
+    ($($type:ty, $variant:ident, $expected:literal, $kind:literal;)*) => {$(
         impl Typed for $type {
             const EXPECTED: &'static str = $expected;
 
@@ -199,15 +210,19 @@ macro_rules! typed_scalar {
             fn write(&self, _: Form) -> Option<Json> {
                 Some(Json::$variant(self.clone()))
             }
+
+            fn schema(_: &mut SchemaGenerator) -> Schema {
+                schemars::json_schema!({ "type": $kind })
+            }
         }
     )*};
 }
 
 typed_scalar! {
-    bool, Bool, "true or false";
-    Number, Number, "a number";
-    Text, String, "a string";
-    Object, Object, "an object";
+    bool, Bool, "true or false", "boolean";
+    Number, Number, "a number", "number";
+    Text, String, "a string", "string";
+    Object, Object, "an object", "object";
 }
 
 impl<T: Typed> Typed for Option<T> {
@@ -223,6 +238,10 @@ impl<T: Typed> Typed for Option<T> {
 
     fn write(&self, form: Form) -> Option<Json> {
         self.as_ref()?.write(form)
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        crate::schema::of::<T>(generator)
     }
 }
 
@@ -251,6 +270,10 @@ impl<T: Typed> Typed for Vec<T> {
         Some(Json::Array(
             self.iter().map(|item| item.to_json_as(form)).collect(),
         ))
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": "array", "items": crate::schema::of::<T>(generator) })
     }
 }
 
@@ -332,5 +355,9 @@ impl<T: Typed> Typed for Map<T> {
             .iter()
             .filter_map(|(key, value)| Some((key.clone(), value.write(form)?)));
         Some(Json::Object(members.collect()))
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": "object", "additionalProperties": crate::schema::of::<T>(generator) })
     }
 }

@@ -38,6 +38,10 @@ const WORDS: &[&str] = &[
     "json",
     "error-text",
     "$bytes",
+    "cacheControl",
+    "signature",
+    "thoughtSignature",
+    "cachePoint",
     "0",
 ];
 
@@ -87,6 +91,9 @@ fn with_more(base: impl Strategy<Value = Json>) -> impl Strategy<Value = Json> {
                     "xai",
                     "deepseek",
                     "openaiCompatible",
+                    "google",
+                    "amazonBedrock",
+                    "cohere",
                     "acme",
                 ][..],
             ),
@@ -196,30 +203,49 @@ fn output() -> impl Strategy<Value = Json> {
     ]
 }
 
+/// Names of tools, also of those that providers run themselves.
+fn tool_name() -> impl Strategy<Value = Json> {
+    proptest::sample::select(
+        &[
+            "t",
+            "code_execution",
+            "web_search",
+            "web_fetch",
+            "tool_search_tool_bm25",
+            "advisor",
+            "__proto__",
+            "",
+        ][..],
+    )
+    .prop_map(Json::from)
+}
+
 fn tool_result() -> impl Strategy<Value = Json> {
-    (word(), output()).prop_map(|(id, output)| {
+    (word(), tool_name(), output()).prop_map(|(id, name, output)| {
         object(vec![
             ("type", "tool-result".into()),
             ("toolCallId", id.into()),
-            ("toolName", "t".into()),
+            ("toolName", name),
             ("output", output),
         ])
     })
 }
 
 fn tool_call() -> impl Strategy<Value = Json> {
-    (word(), proptest::option::of(json()), any::<bool>()).prop_map(|(id, input, by_provider)| {
-        let mut call = vec![
-            ("type", "tool-call".into()),
-            ("toolName", "t".into()),
-            ("toolCallId", id.into()),
-        ];
-        call.extend(input.map(|input| ("input", input)));
-        if by_provider {
-            call.push(("providerExecuted", true.into()));
-        }
-        object(call)
-    })
+    (word(), tool_name(), proptest::option::of(json()), any::<bool>()).prop_map(
+        |(id, name, input, by_provider)| {
+            let mut call = vec![
+                ("type", "tool-call".into()),
+                ("toolName", name),
+                ("toolCallId", id.into()),
+            ];
+            call.extend(input.map(|input| ("input", input)));
+            if by_provider {
+                call.push(("providerExecuted", true.into()));
+            }
+            object(call)
+        },
+    )
 }
 
 fn message() -> impl Strategy<Value = Json> {
@@ -330,12 +356,15 @@ proptest! {
     }
 
     #[test]
-    fn every_prompt_converts_everywhere_to_a_body_or_a_named_error(value in prompt()) {
+    fn every_prompt_converts_everywhere_to_a_body_or_a_named_error(
+        value in prompt(),
+        model in proptest::sample::select(&["m", "claude-sonnet-5-5", "gemini-3-pro-preview", "gemma-3", "mistral.x"][..]),
+    ) {
         let prompt = Prompt::from_value(value).expect("a valid prompt");
         for target in TARGETS {
             for profile in [Profile::Exact, Profile::Fixed] {
                 let (settings, options) = (Object::new(), CallOptions::new());
-                let call = Call { model: "m", settings: &settings, prompt: &prompt, options: &options, profile };
+                let call = Call { model, settings: &settings, prompt: &prompt, options: &options, profile };
                 match target.convert(&call) {
                     Ok(conversion) => {
                         let text = conversion.to_json().to_js();

@@ -14,14 +14,18 @@
 #![forbid(unsafe_code)]
 
 mod explain;
+mod intake;
 mod masking;
 mod memory;
 mod reading;
 mod recorder;
+mod tape;
 
 pub use explain::{Account, Entry, Touched};
+pub use intake::{Intake, Take};
 pub use masking::default_rules;
 pub use memory::Memory;
 pub use reading::{BadLine, Header, LINE_LIMIT, Recording};
 pub use recorder::{Opened, Recorder, Seen, Silent, Store, Watch};
-pub use tapline_translate::{Direction, SessionRef, Stamp};
+pub use tape::{Opening, Recorded, TapeError, TapeRecord, rebuild};
+pub use tapline_translate::{Direction, SessionRef, Stamp, Way};

@@ -10,7 +10,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -235,6 +235,11 @@ impl Masking {
         match (direction, frame) {
             (Direction::In, Frame::Notification { params: Params::Update(update), .. }) => {
                 let session = update.session_id.as_deref().unwrap_or_default();
+                let kind = update.kind.as_deref().unwrap_or_default();
+                if kind.ends_with("message_chunk") || kind.ends_with("thought_chunk") {
+                    // A part that is no text stands after the text that came before it.
+                    return self.end(|s| *s.session == *session && matches!(s.what, What::Message(..)));
+                }
                 let splits = match update.kind.as_deref() {
                     Some("tool_call" | "tool_call_update") => self.is_new_tool(update),
                     Some("plan" | "plan_update") => true,
@@ -252,12 +257,11 @@ impl Masking {
 
     fn is_new_tool(&mut self, update: &Update<'_>) -> bool {
         let Some(call) = update.fields.tool_call_id.as_deref() else { return false };
-        let mut hasher = self.hasher.build_hasher();
-        (update.session_id.as_deref(), call).hash(&mut hasher);
+        let hash = self.hasher.hash_one((update.session_id.as_deref(), call));
         if self.known_tools.len() >= KNOWN_TOOLS {
             self.known_tools.clear();
         }
-        self.known_tools.insert(hasher.finish())
+        self.known_tools.insert(hash)
     }
 
     fn end(&mut self, which: impl Fn(&Stream) -> bool) -> Vec<String> {

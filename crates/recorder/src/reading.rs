@@ -106,10 +106,13 @@ struct ExitEntry<'a> {
     signal: Option<Cow<'a, str>>,
 }
 
+/// Makes the recorder, once it is known which agent speaks.
+type Start<S, W> = Box<dyn FnOnce(Option<&str>) -> Recorder<S, W>>;
+
 /// Reads one recording into a recorder, line by line.
 pub struct Recording<S, W> {
     recorder: Option<Recorder<S, W>>,
-    start: Option<Box<dyn FnOnce(Option<&str>) -> Recorder<S, W>>>,
+    start: Option<Start<S, W>>,
     header: Header,
     started_ms: Option<i64>,
     lines: u64,
@@ -199,6 +202,14 @@ impl<S: Store, W: Watch> Recording<S, W> {
             }
             // `begin` always leaves a recorder.
             self.begin(None);
+        }
+    }
+
+    /// Leaves the recording where it is, as a process that is killed does: nothing is closed. `last` may still look at the
+    /// recorder, if there is one yet.
+    pub fn abandon(mut self, last: impl FnOnce(&mut Recorder<S, W>)) {
+        if let Some(recorder) = &mut self.recorder {
+            last(recorder);
         }
     }
 

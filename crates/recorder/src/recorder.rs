@@ -1,6 +1,5 @@
 //! The recorder: one value that takes inputs and yields changes.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -10,9 +9,10 @@ use tapline_timeline::{
 };
 use tapline_translate::{Direction, Input, Opening, Out, SessionRef, Stamp, Translator, Way};
 use tapline_redact::Rules;
-use tapline_wire::{Frame, LINE_LIMIT, Line, LineReader};
+use tapline_wire::Frame;
 
-use crate::masking::{Masking, Repeated, default_rules};
+use crate::intake::{Intake, Take, is_at};
+use crate::tape::{Recorded, TapeRecord};
 
 /// A session as a store has it.
 #[derive(Debug)]
@@ -34,6 +34,33 @@ pub trait Store {
     /// Bytes that a row names by their hash (BLAKE3, hex).
     fn blob(&mut self, hash: &str, bytes: &[u8]) {
         let _ = (hash, bytes);
+    }
+    /// An input begins; what it changes comes next.
+    fn input(&mut self, record: &TapeRecord<'_>) {
+        let _ = record;
+    }
+    /// The input that began last has changed all that it does.
+    fn complete(&mut self) {}
+}
+
+impl<T: Store + ?Sized> Store for Box<T> {
+    fn open(&mut self, session: SessionRef, provider: Option<&str>, way: Way) -> Opened {
+        (**self).open(session, provider, way)
+    }
+    fn change(&mut self, session: SessionRef, change: &Change<'_>) {
+        (**self).change(session, change);
+    }
+    fn row(&self, session: SessionRef, id: &RowId) -> Option<Arc<Row>> {
+        (**self).row(session, id)
+    }
+    fn blob(&mut self, hash: &str, bytes: &[u8]) {
+        (**self).blob(hash, bytes);
+    }
+    fn input(&mut self, record: &TapeRecord<'_>) {
+        (**self).input(record);
+    }
+    fn complete(&mut self) {
+        (**self).complete();
     }
 }
 
@@ -84,6 +111,12 @@ pub enum Seen<'a> {
 
 /// Turns the inputs of one recording, or of one live connection, into changes.
 pub struct Recorder<S, W = Silent> {
+    intake: Intake,
+    core: Core<S, W>,
+}
+
+/// What is behind the intake: records into changes.
+struct Core<S, W> {
     hint: Option<String>,
     /// Begins the label of each connection, so that labels of different recorders differ.
     seed: String,
@@ -91,18 +124,12 @@ pub struct Recorder<S, W = Silent> {
     /// Index of the connection that was used last.
     last: usize,
     made: u32,
-    rules: Rules,
     desk: Desk<S, W>,
 }
 
 struct Connection {
     label: String,
     translator: Translator,
-    initialized: bool,
-    over: bool,
-    masking: Masking,
-    incoming: LineReader,
-    outgoing: LineReader,
 }
 
 /// Everything that outlives a connection.
@@ -112,8 +139,6 @@ struct Desk<S, W> {
     slots: Vec<Slot>,
     by_provider: HashMap<Box<str>, SessionRef>,
     connection: String,
-    number: u64,
-    last_at: Option<Time>,
     told: u64,
     unaccounted: u64,
 }
@@ -133,22 +158,22 @@ impl<S: Store, W: Watch> Recorder<S, W> {
     /// A recorder on which someone looks.
     pub fn watched(store: S, hint: Option<&str>, watch: W) -> Self {
         Self {
-            hint: hint.map(str::to_owned),
-            seed: String::new(),
-            connections: IndexMap::new(),
-            last: 0,
-            made: 0,
-            rules: default_rules(),
-            desk: Desk {
-                store,
-                watch,
-                slots: Vec::new(),
-                by_provider: HashMap::new(),
-                connection: String::new(),
-                number: 0,
-                last_at: None,
-                told: 0,
-                unaccounted: 0,
+            intake: Intake::new("", hint),
+            core: Core {
+                hint: None,
+                seed: String::new(),
+                connections: IndexMap::new(),
+                last: 0,
+                made: 0,
+                desk: Desk {
+                    store,
+                    watch,
+                    slots: Vec::new(),
+                    by_provider: HashMap::new(),
+                    connection: String::new(),
+                    told: 0,
+                    unaccounted: 0,
+                },
             },
         }
     }
@@ -157,78 +182,65 @@ impl<S: Store, W: Watch> Recorder<S, W> {
     /// imported one. It becomes part of the ids of rows that only a connection numbers.
     #[must_use]
     pub fn with_seed(mut self, seed: &str) -> Self {
-        seed.clone_into(&mut self.seed);
+        seed.clone_into(&mut self.intake.seed);
         self
     }
 
-    /// Masks by other rules than [`default_rules`], on connections that begin after this.
+    /// Masks by other rules than [`default_rules`](crate::default_rules), on connections that begin after this.
     #[must_use]
     pub fn with_rules(mut self, rules: Rules) -> Self {
-        self.rules = rules;
+        self.intake.rules = rules;
         self
     }
 
     /// The number of the newest input.
     pub fn number(&self) -> u64 {
-        self.desk.number
+        self.intake.number()
     }
 
     /// How many inputs ended as nothing: 0, or there is a bug.
     pub fn unaccounted(&self) -> u64 {
-        self.desk.unaccounted
+        self.core.desk.unaccounted
     }
 
     /// The store.
     pub fn store(&self) -> &S {
-        &self.desk.store
+        &self.core.desk.store
     }
 
     /// The store, to change it.
     pub fn store_mut(&mut self) -> &mut S {
-        &mut self.desk.store
+        &mut self.core.desk.store
     }
 
     /// The one who looks on.
     pub fn watch_mut(&mut self) -> &mut W {
-        &mut self.desk.watch
+        &mut self.core.desk.watch
     }
 
     /// Gives the store and the watch back.
     pub fn into_parts(self) -> (S, W) {
-        (self.desk.store, self.desk.watch)
+        (self.core.desk.store, self.core.desk.watch)
     }
 
     /// The sessions so far, with what their assemblers count.
     pub fn sessions(&self) -> impl Iterator<Item = &Assembler> {
-        self.desk.slots.iter().map(|s| &s.assembler)
+        self.core.desk.slots.iter().map(|s| &s.assembler)
     }
 
     /// The dialect that is spoken on a connection.
     pub fn dialect(&self, connection: &str) -> Option<&'static str> {
-        self.connections.get(connection).map(|c| c.translator.dialect())
+        self.core.connections.get(connection).map(|c| c.translator.dialect())
     }
 
     /// Takes bytes of the pipe, cut anywhere.
     pub fn bytes(&mut self, connection: &str, direction: Direction, bytes: &[u8], at: Option<Time>) {
-        let mut lines = Vec::new();
-        let reader = self.reader(connection, direction);
-        reader.push(bytes, |line| lines.push(own(line)));
-        for line in lines {
-            self.take(connection, direction, line, at);
-        }
+        self.intake.bytes(connection, direction, bytes, at, &mut self.core);
     }
 
     /// Takes one whole line of the pipe, without its end.
     pub fn line(&mut self, connection: &str, direction: Direction, line: &str, at: Option<Time>) {
-        self.flush(connection, direction, at);
-        if line.len() > LINE_LIMIT {
-            let mut cut = tapline_wire::PREFIX_LIMIT;
-            while !line.is_char_boundary(cut) {
-                cut -= 1;
-            }
-            return self.too_long(connection, direction, &line[..cut], line.len() as u64, at);
-        }
-        self.one_line(connection, direction, line, at);
+        self.intake.line(connection, direction, line, at, &mut self.core);
     }
 
     /// Takes the beginning of a line that is over the limit, and its length.
@@ -240,253 +252,139 @@ impl<S: Store, W: Watch> Recorder<S, W> {
         bytes: u64,
         at: Option<Time>,
     ) {
-        self.input(
-            connection,
-            at,
-            Seen::TooLong(direction, bytes),
-            Input::TooLong {
-                direction,
-                prefix,
-                bytes,
-            },
-        );
+        self.intake
+            .too_long(connection, direction, prefix, bytes, at, &mut self.core);
     }
 
     /// Takes a line of the agent's standard error.
     pub fn stderr(&mut self, connection: &str, line: &str, at: Option<Time>) {
-        let masked = self.connection(connection).masking.text(line).into_owned();
-        self.input(connection, at, Seen::Stderr(&masked), Input::Stderr(&masked));
+        self.intake.stderr(connection, line, at, &mut self.core);
     }
 
     /// The agent process ended.
     pub fn exit(&mut self, connection: &str, code: Option<i64>, signal: Option<&str>, at: Option<Time>) {
-        self.flush(connection, Direction::In, at);
-        self.flush(connection, Direction::Out, at);
-        self.input(connection, at, Seen::Exit, Input::Exit { code, signal });
-        if let Some(connection) = self.connections.get_mut(connection) {
-            connection.over = true;
-        }
+        self.intake.exit(connection, code, signal, at, &mut self.core);
     }
 
     /// Nothing more comes on any connection.
     pub fn close(&mut self) {
-        let at = self.desk.last_at;
-        let names: Vec<Box<str>> = self.connections.keys().cloned().collect();
-        for name in names {
-            self.flush(&name, Direction::In, at);
-            self.flush(&name, Direction::Out, at);
-            if self.connections.get(&name).is_some_and(|c| !c.over) {
-                self.input(&name, at, Seen::Close, Input::Close);
-                if let Some(connection) = self.connections.get_mut(&name) {
-                    connection.over = true;
-                }
-            }
-        }
+        self.intake.close(&mut self.core);
     }
 
-    fn reader(&mut self, connection: &str, direction: Direction) -> &mut LineReader {
-        let connection = self.connection(connection);
-        match direction {
-            Direction::In => &mut connection.incoming,
-            Direction::Out => &mut connection.outgoing,
-        }
-    }
-
-    /// What a reader holds of a line without an end is a line, once something else comes.
-    fn flush(&mut self, connection: &str, direction: Direction, at: Option<Time>) {
-        let at_hand = self.last_connection(connection).or_else(|| self.connections.get_index_of(connection));
-        let Some(known) = at_hand else {
-            return;
-        };
-        let known = &mut self.connections[known];
-        let reader = match direction {
-            Direction::In => &mut known.incoming,
-            Direction::Out => &mut known.outgoing,
-        };
-        if !reader.is_in_a_line() {
-            return;
-        }
-        let mut lines = Vec::new();
-        reader.finish(|line| lines.push(own(line)));
-        for line in lines {
-            self.take(connection, direction, line, at);
-        }
-    }
-
-    fn take(&mut self, connection: &str, direction: Direction, line: Line<'static>, at: Option<Time>) {
-        match line {
-            Line::Text(text) => self.one_line(connection, direction, &text, at),
-            Line::TooLong { prefix, bytes } => self.too_long(connection, direction, &prefix, bytes, at),
-        }
-    }
-
-    fn connection(&mut self, name: &str) -> &mut Connection {
-        if !self.connections.contains_key(name) {
-            let connection = self.new_connection();
-            self.connections.insert(name.into(), connection);
-        }
-        &mut self.connections[name]
-    }
-
-    fn new_connection(&mut self) -> Connection {
-        self.made += 1;
-        Connection {
-            label: format!("{}{}", self.seed, self.made),
-            translator: Translator::new(self.hint.as_deref()),
-            initialized: false,
-            over: false,
-            masking: Masking::new(self.rules.clone()),
-            incoming: LineReader::new(),
-            outgoing: LineReader::new(),
-        }
-    }
-
-    /// The hot path: one line, read once.
-    fn one_line(&mut self, name: &str, direction: Direction, line: &str, at: Option<Time>) {
-        if self.repeated(name, direction, line, at) {
-            return;
-        }
-        let frame = tapline_wire::read(line);
-        if let (Direction::Out, Ok(Frame::Request { method, .. })) = (direction, &frame)
-            && method == "initialize"
-        {
-            self.new_process(name, at);
-        }
-        if !self.connections.contains_key(name) {
-            self.connection(name);
-        }
-        self.last = self.connections.get_index_of(name).unwrap_or_default();
-        let connection = &mut self.connections[self.last];
-        let masked = connection.masking.line(direction, line, frame.as_ref().ok());
-        for rest in &masked.before {
-            self.desk.masked_line(connection, Direction::In, rest, at);
-        }
-        match (&masked.line, &frame) {
-            (Cow::Borrowed(line), Ok(frame)) => self.desk.frame(connection, direction, frame, line, at),
-            (line, _) => self.desk.masked_line(connection, direction, line, at),
-        }
-    }
-
-    /// Most lines of a long reply differ from the one before in their text alone: they need no second reading.
-    fn repeated(&mut self, name: &str, direction: Direction, line: &str, at: Option<Time>) -> bool {
-        let Some(connection) = self.last_connection(name) else {
-            return false;
-        };
-        let connection = &mut self.connections[connection];
-        if direction != Direction::In || !connection.translator.can_repeat() {
-            return false;
-        }
-        let Some(Repeated { line, text }) = connection.masking.repeat(line) else {
-            return false;
-        };
-        let stamp = self.desk.begin(&connection.label, at);
-        let seen = Seen::Line(direction, &line);
-        self.desk.watch.input(stamp, &connection.label, seen);
-        connection.translator.repeat(stamp, &text, &mut self.desk);
-        self.desk.end(stamp);
-        true
-    }
-
-    /// Index of the connection, if it is the one that was used last.
-    fn last_connection(&self, name: &str) -> Option<usize> {
-        let (known, _) = self.connections.get_index(self.last)?;
-        (known.len() == name.len() && (name.is_empty() || **known == *name)).then_some(self.last)
-    }
-
-    /// `initialize` begins a connection; after an end, or on one that was set up before, a new one.
-    fn new_process(&mut self, name: &str, at: Option<Time>) {
-        let Some(connection) = self.connections.get_mut(name) else {
-            self.connection(name).initialized = true;
-            return;
-        };
-        if !connection.initialized && !connection.over {
-            connection.initialized = true;
-            return;
-        }
-        if !connection.over {
-            self.input(name, at, Seen::Close, Input::Close);
-        }
-        let mut connection = self.new_connection();
-        connection.initialized = true;
-        self.connections.insert(name.into(), connection);
-    }
-
-    fn input(&mut self, name: &str, at: Option<Time>, seen: Seen<'_>, input: Input<'_>) {
-        if !self.connections.contains_key(name) {
-            self.connection(name);
-        }
-        let Some(connection) = self.connections.get_mut(name) else {
-            return;
-        };
-        if matches!(seen, Seen::Exit | Seen::Close) {
-            for rest in connection.masking.finish() {
-                self.desk.masked_line(connection, Direction::In, &rest, at);
-            }
-        }
-        let stamp = self.desk.begin(&connection.label, at);
-        self.desk.watch.input(stamp, &connection.label, seen);
-        connection.translator.input(stamp, input, &mut self.desk);
-        self.desk.end(stamp);
+    /// Takes an input as it stands on a tape: masked, and with its number. Records come in order and without a gap.
+    pub fn record(&mut self, record: &TapeRecord<'_>) {
+        self.intake.saw(record);
+        self.core.record(record, None);
     }
 }
 
-fn own(line: Line<'_>) -> Line<'static> {
-    match line {
-        Line::Text(text) => Line::Text(text.into_owned().into()),
-        Line::TooLong { prefix, bytes } => Line::TooLong {
-            prefix: prefix.into_owned().into(),
-            bytes,
-        },
+impl<S: Store, W: Watch> Take for Core<S, W> {
+    fn take(&mut self, record: TapeRecord<'_>, frame: Option<&Frame<'_>>) {
+        self.record(&record, frame);
+    }
+
+    fn can_repeat(&self, name: &str) -> bool {
+        is_at(&self.connections, self.last, name) && self.connections[self.last].translator.can_repeat()
+    }
+
+    fn repeat(&mut self, record: TapeRecord<'_>, text: &str) {
+        let Connection { label, translator } = &mut self.connections[self.last];
+        let desk = &mut self.desk;
+        let stamp = Stamp { number: record.number, at: record.at };
+        desk.begin(label, &record);
+        if let Recorded::Line(direction, line) = &record.what {
+            desk.watch.input(stamp, label, Seen::Line(*direction, line));
+        }
+        translator.repeat(stamp, text, desk);
+        desk.end();
+    }
+}
+
+impl<S: Store, W: Watch> Core<S, W> {
+    fn record(&mut self, record: &TapeRecord<'_>, frame: Option<&Frame<'_>>) {
+        if let Some(opening) = &record.opening {
+            opening.seed.as_ref().clone_into(&mut self.seed);
+            self.hint = opening.hint.as_deref().map(str::to_owned);
+        }
+        let name = record.connection.as_ref();
+        if record.begins || !is_at(&self.connections, self.last, name) {
+            self.last = match self.connections.get_index_of(name).filter(|_| !record.begins) {
+                Some(at) => at,
+                None => {
+                    self.made += 1;
+                    let connection = Connection {
+                        label: format!("{}{}", self.seed, self.made),
+                        translator: Translator::new(self.hint.as_deref()),
+                    };
+                    self.connections.insert_full(name.into(), connection).0
+                }
+            };
+        }
+        let Connection { label, translator } = &mut self.connections[self.last];
+        let desk = &mut self.desk;
+        let stamp = Stamp {
+            number: record.number,
+            at: record.at,
+        };
+        desk.begin(label, record);
+        match &record.what {
+            Recorded::Line(direction, line) => {
+                desk.watch.input(stamp, label, Seen::Line(*direction, line));
+                let read = match frame {
+                    Some(_) => None,
+                    None => Some(tapline_wire::read(line)),
+                };
+                match (frame, &read) {
+                    (Some(frame), _) | (None, Some(Ok(frame))) => {
+                        translator.frame(stamp, *direction, frame, line, desk);
+                    }
+                    (None, Some(Err(why))) => desk.drop(stamp, why.name()),
+                    // It is read above whenever there is no frame.
+                    (None, None) => {}
+                }
+            }
+            Recorded::TooLong(direction, prefix, bytes) => {
+                desk.watch.input(stamp, label, Seen::TooLong(*direction, *bytes));
+                let (direction, bytes) = (*direction, *bytes);
+                let input = Input::TooLong {
+                    direction,
+                    prefix,
+                    bytes,
+                };
+                translator.input(stamp, input, desk);
+            }
+            Recorded::Stderr(line) => {
+                desk.watch.input(stamp, label, Seen::Stderr(line));
+                translator.input(stamp, Input::Stderr(line), desk);
+            }
+            Recorded::Exit { code, signal } => {
+                desk.watch.input(stamp, label, Seen::Exit);
+                let (code, signal) = (*code, signal.as_deref());
+                translator.input(stamp, Input::Exit { code, signal }, desk);
+            }
+            Recorded::Close => {
+                desk.watch.input(stamp, label, Seen::Close);
+                translator.input(stamp, Input::Close, desk);
+            }
+        }
+        desk.end();
     }
 }
 
 impl<S: Store, W: Watch> Desk<S, W> {
-    /// Takes a line as it stands on the tape.
-    fn masked_line(&mut self, connection: &mut Connection, direction: Direction, line: &str, at: Option<Time>) {
-        match tapline_wire::read(line) {
-            Ok(frame) => self.frame(connection, direction, &frame, line, at),
-            Err(why) => {
-                let stamp = self.begin(&connection.label, at);
-                self.watch.input(stamp, &connection.label, Seen::Line(direction, line));
-                self.drop(stamp, why.name());
-                self.end(stamp);
-            }
-        }
-    }
-
-    fn frame(
-        &mut self,
-        connection: &mut Connection,
-        direction: Direction,
-        frame: &Frame<'_>,
-        line: &str,
-        at: Option<Time>,
-    ) {
-        let stamp = self.begin(&connection.label, at);
-        self.watch.input(stamp, &connection.label, Seen::Line(direction, line));
-        connection.translator.frame(stamp, direction, frame, line, self);
-        self.end(stamp);
-    }
-
-    fn begin(&mut self, connection: &str, at: Option<Time>) -> Stamp {
-        self.number += 1;
+    fn begin(&mut self, connection: &str, record: &TapeRecord<'_>) {
         self.told = 0;
-        if at.is_some() {
-            self.last_at = at;
-        }
         if self.connection != connection {
             connection.clone_into(&mut self.connection);
         }
-        Stamp {
-            number: self.number,
-            at,
-        }
+        self.store.input(record);
     }
 
-    fn end(&mut self, _: Stamp) {
+    fn end(&mut self) {
         if self.told == 0 {
             self.unaccounted += 1;
         }
+        self.store.complete();
     }
 }
 

@@ -1,6 +1,8 @@
 //! Unified patches from the old and the new text of a file.
 
-use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff as Lines, InternedInput, UnifiedDiffConfig};
+use std::ops::Range;
+
+use imara_diff::{Algorithm, Diff as Lines, InternedInput};
 
 use crate::content::Diff;
 use crate::word::{Effect, FileChange};
@@ -38,18 +40,93 @@ fn compare(old: &str, new: &str) -> (String, u64, u64) {
     let input = InternedInput::new(old, new);
     let mut lines = Lines::compute(Algorithm::Histogram, &input);
     lines.postprocess_lines(&input);
-    let patch = lines
-        .unified_diff(
-            &BasicLineDiffPrinter(&input.interner),
-            UnifiedDiffConfig::default(),
-            &input,
-        )
-        .to_string();
+    let patch = unified(
+        old,
+        new,
+        lines.hunks().map(|h| Change {
+            old: span(&h.before),
+            new: span(&h.after),
+        }),
+    );
     (
-        mark_missing_ends(patch, old, new),
+        patch,
         u64::from(lines.count_additions()),
         u64::from(lines.count_removals()),
     )
+}
+
+/// Lines that differ, by their numbers from 0.
+struct Change {
+    old: Range<usize>,
+    new: Range<usize>,
+}
+
+fn span(lines: &Range<u32>) -> Range<usize> {
+    lines.start as usize..lines.end as usize
+}
+
+/// Unchanged lines shown around a change.
+const CONTEXT: usize = 3;
+
+/// Writes changes as a unified patch. (The printer that comes with the library shows too much context before a change
+/// near the top, under numbers that do not fit it, and knows no mark for a missing line end.)
+fn unified(old: &str, new: &str, changes: impl Iterator<Item = Change>) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (
+        old.split_inclusive('\n').collect(),
+        new.split_inclusive('\n').collect(),
+    );
+    let mut patch = String::new();
+    let mut hunk: Vec<Change> = Vec::new();
+    for change in changes {
+        // Changes whose context would touch stand in one hunk.
+        if hunk
+            .last()
+            .is_some_and(|last| change.old.start - last.old.end > 2 * CONTEXT)
+        {
+            write_hunk(&mut patch, &old, &new, &hunk);
+            hunk.clear();
+        }
+        hunk.push(change);
+    }
+    write_hunk(&mut patch, &old, &new, &hunk);
+    patch
+}
+
+fn write_hunk(patch: &mut String, old: &[&str], new: &[&str], hunk: &[Change]) {
+    let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
+        return;
+    };
+    let before = CONTEXT.min(first.old.start);
+    let after = CONTEXT.min(old.len() - last.old.end);
+    let range = |start: usize, end: usize| match end - start {
+        // A side without lines is named by the line before it.
+        0 => format!("{start},0"),
+        1 => format!("{}", start + 1),
+        count => format!("{},{count}", start + 1),
+    };
+    patch.push_str(&format!(
+        "@@ -{} +{} @@\n",
+        range(first.old.start - before, last.old.end + after),
+        range(first.new.start - before, last.new.end + after)
+    ));
+    let mut at = first.old.start - before;
+    for change in hunk {
+        write_lines(patch, ' ', &old[at..change.old.start]);
+        write_lines(patch, '-', &old[change.old.clone()]);
+        write_lines(patch, '+', &new[change.new.clone()]);
+        at = change.old.end;
+    }
+    write_lines(patch, ' ', &old[at..last.old.end + after]);
+}
+
+fn write_lines(patch: &mut String, sign: char, lines: &[&str]) {
+    for line in lines {
+        patch.push(sign);
+        patch.push_str(line);
+        if !line.ends_with('\n') {
+            patch.push_str(NO_END);
+        }
+    }
 }
 
 /// A whole-file replacement with correct counts.
@@ -83,55 +160,6 @@ fn replace(old: &str, new: &str) -> (String, u64, u64) {
 
 const NO_END: &str = "\n\\ No newline at end of file\n";
 
-/// The printer ends each line with a line feed; a last line that has none is marked as patches mark it.
-fn mark_missing_ends(patch: String, old: &str, new: &str) -> String {
-    let (old_open, new_open) = (!old.ends_with('\n'), !new.ends_with('\n'));
-    if !old_open && !new_open {
-        return patch;
-    }
-    let (old_lines, new_lines) = (
-        old.split_inclusive('\n').count(),
-        new.split_inclusive('\n').count(),
-    );
-    let (mut at_old, mut at_new) = (0, 0);
-    let mut out = String::with_capacity(patch.len() + 64);
-    for line in patch.split_inclusive('\n') {
-        out.push_str(line);
-        if !line.ends_with('\n') {
-            out.push('\n');
-        }
-        let (in_old, in_new) = match line.as_bytes().first() {
-            Some(b'@') => {
-                (at_old, at_new) = hunk_start(line);
-                continue;
-            }
-            Some(b'-') => (true, false),
-            Some(b'+') => (false, true),
-            _ => (true, true),
-        };
-        at_old += usize::from(in_old);
-        at_new += usize::from(in_new);
-        let ends_old = in_old && old_open && at_old == old_lines;
-        let ends_new = in_new && new_open && at_new == new_lines;
-        if ends_old || ends_new {
-            out.push_str(&NO_END[1..]);
-        }
-    }
-    out
-}
-
-/// How many lines stand before a hunk, in the old and in the new text.
-fn hunk_start(header: &str) -> (usize, usize) {
-    let number = |sign: char| {
-        let part = header.split_whitespace().find_map(|w| w.strip_prefix(sign))?;
-        part.split(',').next()?.parse::<usize>().ok()
-    };
-    (
-        number('-').unwrap_or(1).saturating_sub(1),
-        number('+').unwrap_or(1).saturating_sub(1),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,5 +183,81 @@ mod tests {
         assert_eq!(d.patch, "@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n");
         assert_eq!(diff("a", Some(""), Some("")).patch, "");
         assert_eq!(diff("a", Some("x\n"), None).change, FileChange::Delete);
+    }
+
+    #[test]
+    fn changes_far_apart_stand_in_hunks_of_their_own() {
+        let old: String = (1..=30).map(|n| format!("{n}\n")).collect();
+        let new = old
+            .replace("\n2\n", "\ntwo\n")
+            .replace("\n9\n", "\nnine\n")
+            .replace("\n25\n", "\n");
+        let patch = diff("a", Some(&old), Some(&new)).patch;
+        let headers: Vec<&str> = patch.lines().filter(|l| l.starts_with('@')).collect();
+        assert_eq!(headers, ["@@ -1,12 +1,12 @@", "@@ -22,7 +22,6 @@"]);
+    }
+
+    /// Applies a patch by its numbers alone.
+    fn apply(patch: &str, old: &str) -> String {
+        let old: Vec<&str> = old.split_inclusive('\n').collect();
+        let (mut at, mut out, mut is_new) = (0, String::new(), false);
+        for line in patch.split_inclusive('\n') {
+            if let Some(header) = line.strip_prefix("@@ -") {
+                let range = header.split(' ').next().unwrap();
+                let mut numbers = range.split(',').map(|n| n.parse::<usize>().unwrap());
+                let (start, count) = (numbers.next().unwrap(), numbers.next().unwrap_or(1));
+                let start = if count == 0 { start } else { start - 1 };
+                out.extend(old[at..start].iter().copied());
+                at = start;
+            } else if line.starts_with('\\') {
+                // It speaks of the line before.
+                out.truncate(out.len() - usize::from(is_new && out.ends_with('\n')));
+            } else {
+                let is_old = !line.starts_with('+');
+                is_new = !line.starts_with('-');
+                if is_old {
+                    assert_eq!(old[at].trim_end_matches('\n'), line[1..].trim_end_matches('\n'));
+                    at += 1;
+                }
+                if is_new {
+                    out.push_str(&line[1..]);
+                }
+            }
+        }
+        out.extend(old[at..].iter().copied());
+        out
+    }
+
+    #[test]
+    fn a_patch_applied_to_the_old_text_gives_the_new() {
+        let mut seed = 7_u64;
+        let mut next = |below: u64| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        for _ in 0..2000 {
+            let lines = next(40) + 1;
+            let old: String = (0..lines).map(|_| format!("{}\n", next(9))).collect();
+            let mut new: Vec<String> = old.lines().map(|l| format!("{l}\n")).collect();
+            for _ in 0..=next(4) {
+                let at = next(new.len() as u64 + 1) as usize;
+                match next(3) {
+                    0 => new.insert(at, "new\n".to_owned()),
+                    _ if at < new.len() => new[at] = "changed\n".to_owned(),
+                    _ => drop(new.pop()),
+                }
+            }
+            let (mut old, mut new) = (old, new.concat());
+            if next(4) == 0 {
+                old.pop();
+            }
+            if next(4) == 0 {
+                new.pop();
+            }
+            let patch = diff("a", Some(&old), Some(&new)).patch;
+            assert_eq!(apply(&patch, &old), new, "{old:?} to {new:?} by\n{patch}");
+        }
     }
 }

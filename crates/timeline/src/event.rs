@@ -41,17 +41,36 @@ pub enum Event<'a> {
         /// The agent's time of the start.
         at: Option<Time>,
     },
+    /// The agent names the turn of a prompt that waits, where the client gave it no name. It opens nothing.
+    PromptNamed {
+        /// The agent's key of the turn.
+        turn: &'a str,
+        /// What was asked, to know the prompt by, where the agent says it.
+        text: Option<Cow<'a, str>>,
+    },
+    /// A permission was settled in one session, for a tool of another (an agent's helper asks through its parent).
+    Authorized {
+        /// The agent's id of the call.
+        call: &'a str,
+        /// How.
+        outcome: Outcome,
+    },
     /// The agent says, beside the answer, how a turn ended.
     TurnEnded(TurnEnded<'a>),
     /// The reason of a failure, told apart from an end.
     Failure {
         /// The agent's key of the turn, where it gives one.
-        turn: Option<&'a str>,
+        turn: Option<Cow<'a, str>>,
         /// The words and what stands behind them.
         failure: Failure<'a>,
     },
     /// A piece of what the agent says or thinks.
     Text(Text<'a>),
+    /// What was said last in this turn is a message of its own: what is said next begins another.
+    MessageEnds {
+        /// The agent's key of the turn, where it gives one.
+        turn: Option<&'a str>,
+    },
     /// A part of a message that is no text.
     Media {
         /// The agent's key of the turn, where it gives one.
@@ -68,7 +87,7 @@ pub enum Event<'a> {
         /// The agent's key of the turn, where it gives one.
         turn: Option<&'a str>,
         /// The mark of the stream that broke.
-        mark: &'a str,
+        mark: Cow<'a, str>,
     },
     /// A piece of a user message that the agent sends: an echo, or its own.
     UserPiece {
@@ -107,7 +126,7 @@ pub enum Event<'a> {
     /// How full the model's context is.
     Context {
         /// The agent's key of the turn, where it gives one.
-        turn: Option<&'a str>,
+        turn: Option<Cow<'a, str>>,
         /// The measure; a member that is not there keeps its last value.
         context: Context,
         /// It is part of a replay: the session takes it, no row does.
@@ -288,7 +307,7 @@ pub struct ToolNews<'a> {
     pub call: &'a str,
     /// It is an announcement, not an update.
     pub announced: bool,
-    /// It tells of a tool that went on after it ended: it opens nothing.
+    /// It may tell of a tool that went on after it ended: it opens nothing, and adds nothing to one that has ended.
     pub late: bool,
     /// The tool's name.
     pub name: Option<Cow<'a, str>>,
@@ -377,7 +396,8 @@ pub struct RequestNews<'a> {
     pub ask: Ask,
     /// The agent's key of the turn, where it gives one.
     pub turn: Option<&'a str>,
-    /// The tool call it is about.
+    /// The tool call it is about. A permission has none where the agent's id was made up for it: then it is about the
+    /// one open tool that is called with the same input, or has the same title.
     pub call: Option<&'a str>,
     /// Its headline.
     pub title: Option<Cow<'a, str>>,
@@ -403,11 +423,11 @@ pub struct RequestNews<'a> {
 #[derive(Debug, Serialize, Clone, Default)]
 pub struct TaskNews<'a> {
     /// The agent's id of it.
-    pub task: &'a str,
+    pub task: Cow<'a, str>,
     /// The agent's key of the turn, where it gives one.
     pub turn: Option<&'a str>,
     /// The tool call that launched it.
-    pub call: Option<&'a str>,
+    pub call: Option<Cow<'a, str>>,
     /// Its kind, as named by the agent.
     pub kind: Option<TaskKind>,
     /// Its kind, guessed: never beats one that was named.
@@ -436,11 +456,11 @@ pub struct TaskNews<'a> {
 #[derive(Debug, Serialize, Clone, Default)]
 pub struct HelperNews<'a> {
     /// Its id.
-    pub helper: &'a str,
+    pub helper: Cow<'a, str>,
     /// The agent's key of the turn, where it gives one.
     pub turn: Option<&'a str>,
     /// The tool call that started it.
-    pub call: Option<&'a str>,
+    pub call: Option<Cow<'a, str>>,
     /// What a person calls it.
     pub label: Option<Cow<'a, str>>,
     /// What to call it while there is nothing better.
@@ -461,7 +481,7 @@ pub struct HelperNews<'a> {
 #[derive(Debug, Serialize, Clone)]
 pub struct CompactionNews<'a> {
     /// The agent's id of it.
-    pub compaction: &'a str,
+    pub compaction: Cow<'a, str>,
     /// The agent's key of the turn, where it gives one.
     pub turn: Option<&'a str>,
     /// How it stands.

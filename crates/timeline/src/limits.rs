@@ -1,7 +1,8 @@
 //! Every bound of the assembler, by name. Each has a test that reaches it.
 //!
 //! Reaching a bound never ends a session: what is settled goes first, open work beyond it is kept in reduced form (its
-//! row is asked for again when news comes), and what a row had to leave out stands in its `truncated`.
+//! row is asked for again when news comes), and what a row had to leave out stands in its `truncated`; a label that was cut
+//! ends with `…`. [`crate::Counters`] says how much was let go.
 
 /// Longest text of one message, in bytes; what comes after is counted, not kept.
 pub const MESSAGE_BYTES: usize = 16 << 20;

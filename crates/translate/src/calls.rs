@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use tapline_timeline::{
-    Detail, End, Event, Failure, Json, Measure, Prompt, PromptAnswer, SessionFacts, Tone, Usage,
+    Detached, Detail, End, Event, Failure, Json, Measure, Prompt, PromptAnswer, SessionFacts, Tone, Usage,
 };
 use tapline_wire::session::{self, InitializeAnswer, PromptParams, SessionAnswer, SessionParams};
 use tapline_wire::{AgentError, Id, RawValue, value};
@@ -119,9 +119,35 @@ impl Translator {
             io.state("call");
         }
         if self.calls.len() >= limits::PENDING_CALLS {
-            self.calls.shift_remove_index(0);
+            self.forget_a_call(io);
         }
         self.calls.insert(id.as_ref().into_owned(), call);
+    }
+
+    /// Forgets the oldest call on whose answer nothing hangs; if there is none, the oldest, and what hangs on it is let go.
+    fn forget_a_call(&mut self, io: &mut Io<'_>) {
+        let light = |call: &Call| !matches!(call, Call::Prompt { .. } | Call::Load { .. });
+        let at = self.calls.values().position(light).unwrap_or(0);
+        io.state("call-forgotten");
+        match self.calls.shift_remove_index(at) {
+            Some((id, Call::Prompt { session, .. })) => {
+                let answer = PromptAnswer::Ended {
+                    end: End::Unknown,
+                    stop_reason: None,
+                    failure: Failure::default(),
+                    duration_ms: None,
+                    usage: None,
+                };
+                let key = id.to_string();
+                io.event(session, Event::Answer { key: &key, answer });
+            }
+            Some((_, Call::Load { provider, .. })) => {
+                if let Some(state) = self.sessions.get_mut(&*provider) {
+                    state.loading = false;
+                }
+            }
+            _ => {}
+        }
     }
 
     /// The session that the client speaks of.
@@ -130,6 +156,8 @@ impl Translator {
             return state.session;
         }
         let session = self.open(io, provider, Way::Known, None);
+        // It may be one that was let go.
+        io.event(session, Event::Attached);
         let facts = SessionFacts {
             cwd: cwd.map(Cow::Borrowed),
             provider_session: Some(Cow::Borrowed(provider)),
@@ -215,7 +243,19 @@ impl Translator {
         } else {
             None
         };
-        errors::failure(error, words, self.sentence(None), source)
+        let sentence = self
+            .sign_in_sentence(error)
+            .unwrap_or_else(|| self.sentence(self.dialect.error_reason(error)));
+        let mut failure = errors::failure(error, words, sentence, source);
+        self.name_sign_in(error, &mut failure.detail);
+        failure
+    }
+
+    /// However an agent says that nobody is signed in, the detail's code is the protocol's.
+    fn name_sign_in(&self, error: &AgentError<'_>, detail: &mut Detail) {
+        if self.dialect.asks_for_sign_in(error) {
+            detail.code = Some(errors::SIGN_IN.to_string());
+        }
     }
 
     fn words_of<'a>(&self, error: &AgentError<'a>) -> Option<Cow<'a, str>> {
@@ -223,6 +263,16 @@ impl Translator {
             Some(words) => words,
             None => errors::words(error),
         }
+    }
+
+    /// Our sentence for an error without words that says that nobody is signed in.
+    fn sign_in_sentence<'a>(&self, error: &AgentError<'_>) -> Option<Cow<'a, str>> {
+        if !self.dialect.asks_for_sign_in(error) {
+            return None;
+        }
+        let name = self.dialect.agent_name().or(self.agent_label.as_deref());
+        let name = name.unwrap_or("The agent");
+        Some(Cow::Owned(format!("{name} is not signed in.")))
     }
 
     /// Our sentence for a failed turn without words.
@@ -318,7 +368,7 @@ impl Translator {
         } else {
             None
         };
-        let text = words.unwrap_or_else(|| {
+        let text = words.or_else(|| self.sign_in_sentence(error)).unwrap_or_else(|| {
             let name = self
                 .dialect
                 .agent_name()
@@ -331,11 +381,12 @@ impl Translator {
             };
             Cow::Owned(format!("{name} refused {what} with an error."))
         });
-        let detail = Detail {
+        let mut detail = Detail {
             code: error.readable.then(|| error.code.to_string()),
             source: Some(method.to_owned()),
             more: Some(Json::new(error.raw)),
         };
+        self.name_sign_in(error, &mut detail);
         io.event(
             session,
             Event::Status {
@@ -413,18 +464,19 @@ impl Translator {
     fn load_failed(&mut self, io: &mut Io<'_>, session: SessionRef, provider: &str, error: &AgentError<'_>) {
         // The agent does not know the id: whatever it says under it later is another session's.
         self.sessions.shift_remove(provider);
-        self.lost = Some(session);
+        if let Some(earlier) = self.lost.replace(session).filter(|earlier| *earlier != session) {
+            // Nothing will carry that one on any more.
+            io.event(earlier, Event::Detached(Detached { exit: None }));
+        }
         let words = if error.readable {
             self.words_of(error)
         } else {
             None
         };
-        let failure = errors::failure(
-            error,
-            words,
-            Cow::Borrowed("The agent could not load this session."),
-            "session/load",
-        );
+        let sentence = Cow::Borrowed("The agent could not load this session.");
+        let sentence = self.sign_in_sentence(error).unwrap_or(sentence);
+        let mut failure = errors::failure(error, words, sentence, "session/load");
+        self.name_sign_in(error, &mut failure.detail);
         io.event(session, Event::LoadFailed(failure));
     }
 

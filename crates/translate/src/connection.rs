@@ -1,7 +1,7 @@
 //! One connection: routing, calls and their answers, sessions, loads.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use indexmap::IndexMap;
 use tapline_timeline::{Channel, Detached, Event, Exit, SessionFacts, SessionId, Text, Time, Tone};
@@ -112,7 +112,7 @@ pub struct Translator {
     pub(crate) agent_label: Option<String>,
     pub(crate) sessions: IndexMap<Box<str>, SessionState>,
     pub(crate) calls: IndexMap<OwnedId, Call>,
-    pub(crate) agent_calls: HashMap<OwnedId, AgentCall>,
+    pub(crate) agent_calls: IndexMap<OwnedId, AgentCall>,
     pub(crate) nameless: Option<SessionRef>,
     /// The session that could not be loaded: the next new one carries it on.
     pub(crate) lost: Option<SessionRef>,
@@ -187,7 +187,7 @@ impl Translator {
             agent_label: None,
             sessions: IndexMap::new(),
             calls: IndexMap::new(),
-            agent_calls: HashMap::new(),
+            agent_calls: IndexMap::new(),
             nameless: None,
             lost: None,
             last_chunk: None,
@@ -257,8 +257,19 @@ impl Translator {
 
     /// Reads a frame that differs from the one read last in its text alone.
     pub fn repeat(&mut self, stamp: Stamp, text: &str, out: &mut dyn Out) {
-        if let Some(LastChunk { session, channel, message }) = &self.last_chunk {
-            let text = Text { turn: None, channel: *channel, message: message.as_deref(), mark: None, text };
+        if let Some(LastChunk {
+            session,
+            channel,
+            message,
+        }) = &self.last_chunk
+        {
+            let text = Text {
+                turn: None,
+                channel: *channel,
+                message: message.as_deref(),
+                mark: None,
+                text,
+            };
             out.event(stamp, *session, Event::Text(text));
         }
     }
@@ -273,11 +284,7 @@ impl Translator {
                 if self.last_words.len() >= limits::LAST_WORDS_LINES {
                     self.last_words.pop_front();
                 }
-                let mut cut = line.len().min(limits::LAST_WORDS_BYTES);
-                while !line.is_char_boundary(cut) {
-                    cut -= 1;
-                }
-                self.last_words.push_back(line[..cut].to_owned());
+                self.last_words.push_back(last_words(line));
                 io.state("last-words");
             }
             Input::TooLong {
@@ -317,7 +324,7 @@ impl Translator {
         for held in std::mem::take(&mut self.held) {
             io.out.drop(held.stamp, "unknown-session");
         }
-        if self.sessions.is_empty() {
+        if self.sessions.is_empty() && self.lost.is_none() {
             let session = self.nameless(io);
             if let Some(exit) = &exit {
                 let text = start_failure(exit, self.handshake);
@@ -334,7 +341,9 @@ impl Translator {
             io.event(session, Event::Detached(Detached { exit }));
             return;
         }
-        let mut sessions: Vec<SessionRef> = self.sessions.values().map(|s| s.session).collect();
+        // One that could not be loaded, or never was given, is held by nothing else.
+        let held = self.sessions.values().map(|s| s.session);
+        let mut sessions: Vec<SessionRef> = held.chain(self.lost).chain(self.nameless).collect();
         sessions.sort_unstable();
         sessions.dedup();
         for session in sessions {
@@ -387,9 +396,9 @@ impl Translator {
             },
         );
         if self.sessions.len() >= limits::SESSIONS {
-            self.sessions.shift_remove_index(0);
+            self.let_session_go(io);
         }
-        self.sessions.insert(
+        let earlier = self.sessions.insert(
             provider.into(),
             SessionState {
                 session,
@@ -397,7 +406,21 @@ impl Translator {
                 replay_tail: false,
             },
         );
+        // The agent gave a session that was spoken of already its id anew: nothing holds the earlier one any more.
+        if let Some(earlier) = earlier.filter(|earlier| earlier.session != session) {
+            io.event(earlier.session, Event::Detached(Detached { exit: None }));
+        }
         session
+    }
+
+    /// Forgets the oldest session in which nothing runs (or the oldest of all). It reads as ended from now on; whoever speaks
+    /// of it again takes it up again.
+    fn let_session_go(&mut self, io: &mut Io<'_>) {
+        let idle = self.sessions.values().position(|s| !io.out.is_running(s.session));
+        if let Some((_, state)) = self.sessions.shift_remove_index(idle.unwrap_or(0)) {
+            io.state("session-let-go");
+            io.event(state.session, Event::Detached(Detached { exit: None }));
+        }
     }
 
     /// Reads the frames that were held for a session that is known now.
@@ -522,7 +545,7 @@ impl Translator {
                 && let Some(child) = facts
                     .children
                     .iter()
-                    .find(|c| c.helper.as_deref() == Some(news.helper))
+                    .find(|c| c.helper == Some(news.helper.clone()))
                 && let Some(state) = self.sessions.get(&*child.session)
             {
                 news.child = io.out.session_id(state.session);
@@ -646,6 +669,18 @@ fn start_failure(exit: &Exit<'_>, handshake: bool) -> String {
         Some(words) => format!("{what}: {how}. Its last words: {words}"),
         None => format!("{what}: {how}."),
     }
+}
+
+/// A line of standard error within its bound; one that had to be cut ends with `…`.
+fn last_words(line: &str) -> String {
+    if line.len() <= limits::LAST_WORDS_BYTES {
+        return line.to_owned();
+    }
+    let mut cut = limits::LAST_WORDS_BYTES - '…'.len_utf8();
+    while !line.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    format!("{}…", &line[..cut])
 }
 
 /// The key of a call: its id in JSON, so that `1` is not `"1"`.

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 
 use tapline_timeline::{Answer, Channel, Choice, End, Event, Outcome, RequestNews, Time, ToolNews, Usage};
 use tapline_wire::session::{PromptAnswer, PromptParams};
+
+use crate::errors::SIGN_IN;
 use tapline_wire::{AgentError, Permission, RawValue, Update};
 
 /// What a dialect says of a frame beside its standard reading.
@@ -60,6 +62,8 @@ pub enum Chunk<'a> {
     Said,
     /// What the agent says, but less than the chunk holds.
     SaidOnly(Cow<'a, str>),
+    /// Said in the reply's channel, but a message of its own: a word of the agent's machinery that is not the reply's.
+    Apart,
     /// A word of the agent's machinery, not of the reply: a status row.
     Notice,
     /// Nothing for people: the rule that took it.
@@ -73,6 +77,17 @@ pub enum VendorRequest<'a> {
     Asks(Box<RequestNews<'a>>),
     /// It makes no row: the rule that took it.
     Silent(&'static str),
+}
+
+/// What a client answers to a vendor's request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// This result.
+    Result(serde_json::Value),
+    /// The answer does not fit the question, and the request stays open: a sentence for the one who answered.
+    Invalid(String),
+    /// Nobody can answer such a request: the error -32602 with this sentence.
+    Fault(String),
 }
 
 /// What is known of a connection when a hook is called.
@@ -212,6 +227,13 @@ pub trait Dialect: Send {
         None
     }
 
+    /// What Tapline answers to a request of this vendor where it is the client itself. No answer at all says that the
+    /// question was withdrawn. Nothing where the dialect does not know the method.
+    fn reply(&self, method: &str, params: &RawValue, answer: Option<&Answer>) -> Option<Reply> {
+        let _ = (method, params, answer);
+        None
+    }
+
     /// Puts a permission into the shared shape.
     fn permission<'a>(
         &mut self,
@@ -246,6 +268,17 @@ pub trait Dialect: Send {
 
     /// The agent's words in an error, where the dialect knows where they stand; `Some(None)` says there are none.
     fn error_words<'a>(&self, error: &AgentError<'a>) -> Option<Option<Cow<'a, str>>> {
+        let _ = error;
+        None
+    }
+
+    /// Whether an error says that nobody is signed in.
+    fn asks_for_sign_in(&self, error: &AgentError<'_>) -> bool {
+        error.code == SIGN_IN
+    }
+
+    /// The reason that an error stands for, in the words of [`Dialect::failure_sentence`].
+    fn error_reason(&self, error: &AgentError<'_>) -> Option<&'static str> {
         let _ = error;
         None
     }

@@ -5,6 +5,9 @@ use std::borrow::Cow;
 use tapline_timeline::{Detail, Failure, Json};
 use tapline_wire::{AgentError, RawValue, value};
 
+/// The protocol's code for an agent that nobody is signed in to.
+pub(crate) const SIGN_IN: i64 = -32000;
+
 /// The messages of JSON-RPC 2.0 itself: they name a code and say nothing.
 const EMPTY_MESSAGES: [&str; 5] = [
     "parse error",

@@ -22,8 +22,12 @@ pub(crate) struct AgentCall {
 
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// With the kind of each option, by id.
-    Permission(Vec<(String, Option<String>)>),
+    Permission {
+        /// The kind of each option, by id.
+        kinds: Vec<(String, Option<String>)>,
+        /// The tool, where it is another session's: a helper asks through its parent.
+        elsewhere: Option<(SessionRef, Box<str>)>,
+    },
     Question(Vec<String>),
     Vendor(Box<str>),
     TerminalOutput(Box<str>),
@@ -64,7 +68,9 @@ impl Translator {
             (method, raw) => self.vendor_request(io, &key, at, session, method, raw),
         };
         if self.agent_calls.len() >= limits::PENDING_CALLS {
-            self.agent_calls.clear();
+            // Its row still waits; the end of its turn cancels it.
+            self.agent_calls.shift_remove_index(0);
+            io.state("request-forgotten");
         }
         self.agent_calls.insert(
             id.as_ref().into_owned(),
@@ -137,8 +143,13 @@ impl Translator {
             };
             self.dialect.permission(around, &permission, &mut news);
         }
+        let producer = news.producer.as_ref().and_then(|p| p.session.as_deref());
+        let elsewhere = producer
+            .and_then(|name| self.sessions.get(name))
+            .filter(|state| state.session != session)
+            .map(|state| (state.session, permission.tool_call_id.as_ref().into()));
         io.event(session, Event::Request(Box::new(news)));
-        Some(Asked::Permission(kinds))
+        Some(Asked::Permission { kinds, elsewhere })
     }
 
     fn vendor_request(
@@ -192,7 +203,7 @@ impl Translator {
         id: &Id<'_>,
         outcome: &Result<&RawValue, AgentError<'_>>,
     ) {
-        let Some(call) = self.agent_calls.remove(&id.as_ref().into_owned()) else {
+        let Some(call) = self.agent_calls.shift_remove(&id.as_ref().into_owned()) else {
             io.drop("answer-to-nothing");
             return;
         };
@@ -202,14 +213,14 @@ impl Translator {
             return;
         };
         let settled = match (&call.what, outcome) {
-            (Asked::Permission(kinds), Ok(result)) => Some(permission_outcome(kinds, result)),
+            (Asked::Permission { kinds, .. }, Ok(result)) => Some(permission_outcome(kinds, result)),
             (Asked::Question(keys), Ok(result)) => Some(question_outcome(keys, result)),
             (Asked::Vendor(method), Ok(result)) => Some(
                 self.dialect
                     .answer(method, result)
                     .unwrap_or((Outcome::Answered, None)),
             ),
-            (Asked::Permission(_) | Asked::Question(_) | Asked::Vendor(_), Err(_)) => {
+            (Asked::Permission { .. } | Asked::Question(_) | Asked::Vendor(_), Err(_)) => {
                 Some((Outcome::Cancelled, None))
             }
             (Asked::TerminalOutput(terminal), Ok(result)) => {
@@ -222,6 +233,13 @@ impl Translator {
         };
         match settled {
             Some((outcome, answer)) => {
+                if let Asked::Permission {
+                    elsewhere: Some((other, tool)),
+                    ..
+                } = &call.what
+                {
+                    io.event(*other, Event::Authorized { call: tool, outcome });
+                }
                 let answer = answer.map(|a| Answer {
                     by: Some("client".to_owned()),
                     at: io.stamp.at,
@@ -249,7 +267,7 @@ impl Translator {
         match self.agent_calls.get(&id.as_ref().into_owned()) {
             Some(AgentCall {
                 session: Some(session),
-                what: Asked::Permission(_) | Asked::Question(_) | Asked::Vendor(_),
+                what: Asked::Permission { .. } | Asked::Question(_) | Asked::Vendor(_),
             }) => {
                 let session = *session;
                 io.event(

@@ -70,6 +70,10 @@ impl Translator {
             }
             return;
         }
+        // A child that was opened may have taken the place of another session.
+        let Some(at) = self.sessions.get_index_of(&*name) else {
+            return;
+        };
         self.standard(io, at, session, kind, update, &marks, around);
     }
 
@@ -143,15 +147,41 @@ impl Translator {
                     },
                 );
             }
+            (Block::Text { text }, Chunk::Apart) => {
+                let (text, mark) = (&*text, marks.stream.as_deref());
+                let said = Text {
+                    turn,
+                    channel,
+                    message,
+                    mark,
+                    text,
+                };
+                io.event(session, Event::MessageEnds { turn });
+                io.event(session, Event::Text(said));
+                io.event(session, Event::MessageEnds { turn });
+            }
             (Block::Text { text }, reading) => {
                 let text = match &reading {
                     Chunk::SaidOnly(less) => less.as_ref(),
                     _ => &*text,
                 };
                 let mark = marks.stream.as_deref();
-                io.event(session, Event::Text(Text { turn, channel, message, mark, text }));
+                io.event(
+                    session,
+                    Event::Text(Text {
+                        turn,
+                        channel,
+                        message,
+                        mark,
+                        text,
+                    }),
+                );
                 if self.dialect.chunks_are_plain() {
-                    self.last_chunk = Some(LastChunk { session, channel, message: message.map(Into::into) });
+                    self.last_chunk = Some(LastChunk {
+                        session,
+                        channel,
+                        message: message.map(Into::into),
+                    });
                 }
             }
             (block, _) => {
@@ -331,7 +361,7 @@ impl Translator {
             _ => None,
         };
         let news = HelperNews {
-            helper: child,
+            helper: Cow::Borrowed(child),
             turn,
             label: fields.title.clone().value(),
             label_guess: fields.description.clone().value(),
@@ -388,7 +418,7 @@ fn status(word: &str) -> Option<ToolStatus> {
     }
 }
 
-fn entries(list: &RawValue) -> Vec<PlanEntry> {
+pub(crate) fn entries(list: &RawValue) -> Vec<PlanEntry> {
     value::array(list)
         .filter_map(|item| {
             let text = value::member_text(item, "content")?.into_owned();
@@ -432,7 +462,7 @@ fn usage_update(io: &mut Io<'_>, session: SessionRef, turn: Option<&str>, update
     io.event(
         session,
         Event::Context {
-            turn,
+            turn: turn.map(Cow::Borrowed),
             context,
             replay,
         },
@@ -545,7 +575,7 @@ fn compaction(io: &mut Io<'_>, session: SessionRef, turn: Option<&str>, kind: &s
     io.event(
         session,
         Event::Compaction(CompactionNews {
-            compaction: id,
+            compaction: Cow::Borrowed(id),
             turn,
             state,
             summary,

@@ -65,6 +65,17 @@ impl Text {
         })))
     }
 
+    /// The part from byte `start` up to byte `end`, which must lie on character boundaries. A part of a
+    /// window is a window again.
+    pub(crate) fn slice(&self, start: usize, end: usize) -> Self {
+        match &self.0 {
+            Repr::Window {
+                source, start: from, ..
+            } if end <= self.len() => Text::window(source, from + start, from + end),
+            _ => self.as_str()[start..end].into(),
+        }
+    }
+
     /// The text in the pieces it is stored in; written one after the other they are the whole.
     pub fn pieces(&self) -> Vec<&str> {
         match &self.0 {

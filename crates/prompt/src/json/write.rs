@@ -28,7 +28,9 @@ impl Json {
 
     /// Appends the value as `JSON.stringify` writes it.
     pub fn write_js(&self, out: &mut String) {
-        out.reserve(self.text_bytes());
+        // A little more than that, so that escapes do not make a buffer of megabytes move.
+        let bytes = self.text_bytes();
+        out.reserve(bytes + bytes / 16 + 64);
         write_value(self, Style::Js, out);
     }
 

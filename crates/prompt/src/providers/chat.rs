@@ -7,7 +7,7 @@
 use super::common::{ErrorText, output_text, part_path};
 use super::{Log, Profile};
 use crate::json::{Json, Object, Text, object};
-use crate::types::call::{JsonFormat, ProviderTool};
+use crate::types::call::{FunctionTool, JsonFormat, NamedChoice, ProviderTool, RequiredChoice};
 use crate::types::prompt::{AssistantMessage, ToolCallPart, ToolMessage, ToolResultPart, UserMessage};
 use crate::types::{
     AssistantPart, CallOptions, ResponseFormat, Tool, ToolChoice, ToolOutput, ToolPart, UserPart, Warning,
@@ -94,6 +94,36 @@ pub fn response_format(format: &JsonFormat, takes_schema: bool, strict: bool) ->
         },
         _ => object! { "type": "json_object" },
     }
+}
+
+/// For APIs that refuse a JSON format together with function tools: the answer's schema becomes a tool
+/// of its own that the model has to call. Gives the options with it, or nothing if there is no such
+/// format or no such tool.
+pub fn answer_tool(options: &CallOptions) -> Option<CallOptions> {
+    let format = json_format(options)?;
+    let schema = format.schema.as_ref()?;
+    let tools = options.tools.as_ref()?;
+    if !tools.iter().any(|tool| matches!(tool, Tool::Function(_))) {
+        return None;
+    }
+    let is_free = |name: &String| tools.iter().all(|tool| **tool.name() != **name);
+    let mut names = std::iter::once("json".to_owned()).chain((1..).map(|suffix| format!("json_{suffix}")));
+    let name = names.find(is_free)?;
+    let mut tool = FunctionTool::new(name.as_str(), schema);
+    tool.description = Some(
+        format
+            .description
+            .clone()
+            .unwrap_or_else(|| "Respond with a JSON object.".into()),
+    );
+    let mut options = options.clone();
+    options.tool_choice = Some(match options.tool_choice {
+        Some(ToolChoice::Tool(named)) => ToolChoice::Tool(named),
+        Some(ToolChoice::None(_)) => NamedChoice::new(name.as_str()).into(),
+        _ => RequiredChoice::new().into(),
+    });
+    options.tools.get_or_insert_default().push(tool.into());
+    Some(options)
 }
 
 /// The text of a user message that is nothing but one text part.

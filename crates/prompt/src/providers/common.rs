@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Profile;
 use crate::error::SdkError;
-use crate::json::{Json, Text, object};
+use crate::json::{Json, Object, Text, object};
 use crate::media_type;
 use crate::path::Path;
 use crate::typed::{Form, Typed};
@@ -217,6 +217,114 @@ pub fn unsupported_media_type(media_type: &str) -> SdkError {
 /// The top-level type of a file's media type.
 pub fn top_level(media_type: &Text) -> &str {
     media_type::top_level(media_type)
+}
+
+/// The text of an inline text file. Like JavaScript's `TextDecoder`, it drops a byte order mark and
+/// replaces what is no UTF-8.
+pub fn decoded(data: &Inline) -> Result<String, SdkError> {
+    let bytes = data.to_bytes()?;
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    Ok(String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// The words that ask a model for JSON, behind the instructions it has already. `suffix` replaces the
+/// last line of those for a schema.
+pub fn json_instruction(before: &str, schema: Option<&Object>, suffix: Option<&str>) -> Text {
+    let mut lines = Vec::with_capacity(5);
+    if !before.is_empty() {
+        lines.extend([before.to_owned(), String::new()]);
+    }
+    match schema {
+        Some(schema) => lines.extend([
+            "JSON schema:".to_owned(),
+            Json::from(schema).to_js(),
+            suffix
+                .unwrap_or("You MUST answer with a JSON object that matches the JSON schema above.")
+                .to_owned(),
+        ]),
+        None => lines.push("You MUST answer with JSON.".to_owned()),
+    }
+    lines.join("\n").into()
+}
+
+/// What JavaScript finds in a table under a name that nobody put there, because every object has it: an
+/// object, or a function, which JSON leaves out.
+pub fn inherited(name: &str) -> Option<Option<Json>> {
+    const FUNCTIONS: [&str; 11] = [
+        "constructor",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+        "__defineGetter__",
+        "__defineSetter__",
+        "__lookupGetter__",
+        "__lookupSetter__",
+    ];
+    match name {
+        "__proto__" => Some(Some(Object::new().into())),
+        name => FUNCTIONS.contains(&name).then_some(None),
+    }
+}
+
+/// Text without the blanks around it, as JavaScript's `trim` sees blanks: with U+FEFF, without U+0085.
+pub fn trimmed(text: &str) -> &str {
+    text.trim_matches(is_blank)
+}
+
+/// What JavaScript's `\s` and `trim` take for a blank.
+pub fn is_blank(character: char) -> bool {
+    character == '\u{feff}' || (character.is_whitespace() && character != '\u{85}')
+}
+
+/// The level of reasoning for packages whose helpers do not know the level `max`: they warn and go on
+/// without one. The mended profile keeps it.
+pub fn without_max(
+    reasoning: Option<Reasoning>,
+    profile: Profile,
+    warn: &mut impl FnMut(Warning),
+) -> Option<Reasoning> {
+    if reasoning == Some(Reasoning::Max) && profile == Profile::Exact {
+        warn(Warning::unsupported_because(
+            "reasoning",
+            "reasoning \"max\" is not supported by this model.",
+        ));
+        return None;
+    }
+    reasoning
+}
+
+/// How many tokens a model may think for at a level: a share of its longest answer, within bounds.
+/// `None` is for models that can do without thinking; the others get the least, with a warning.
+pub fn reasoning_budget(
+    reasoning: Reasoning,
+    longest_answer: f64,
+    most: f64,
+    least: f64,
+    warn: &mut impl FnMut(Warning),
+) -> f64 {
+    let share = match reasoning {
+        Reasoning::Minimal => 0.02,
+        Reasoning::Low => 0.1,
+        Reasoning::Medium => 0.3,
+        Reasoning::High => 0.6,
+        Reasoning::ExtraHigh => 0.9,
+        Reasoning::Max => 0.95,
+        Reasoning::None | Reasoning::ProviderDefault => {
+            warn(Warning::compatibility(
+                "reasoning",
+                format!(
+                    "reasoning \"none\" is not supported by this model. mapped to the minimum reasoning budget \
+                     of {least} tokens."
+                ),
+            ));
+            return least;
+        }
+    };
+    // JavaScript rounds halves up; the numbers here are positive.
+    (longest_answer * share + 0.5).floor().max(least).min(most)
 }
 
 #[cfg(test)]

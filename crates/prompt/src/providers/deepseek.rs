@@ -6,14 +6,14 @@
 //! and strict tools.
 //!
 //! Known faults, mended in the fixed profile: the input of a tool call that is JSON text already is
-//! quoted once more.
+//! quoted once more; the level of reasoning `max` is not known.
 
 use super::chat;
 use super::common::{
     self, ErrorText, arguments_stringified, data_url, item_path, message_path, output_text, part_path,
 };
 use super::options::Options;
-use super::{Call, Log, Request, Target};
+use super::{Call, Log, Profile, Request, Target};
 use crate::error::SdkError;
 use crate::json::{Json, Number, Object, Text, object};
 use crate::media_type;
@@ -88,7 +88,7 @@ fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
     };
     let temperature = sample("temperature", &options.temperature);
     let top_p = sample("topP", &options.top_p);
-    let effort = own.effort(options.reasoning, log);
+    let effort = own.effort(options.reasoning, call.profile, log);
     let body = object! {
         "model": call.model,
         "logprobs"?: (own.logprobs == Some(true) || own.top_logprobs.is_some()).then_some(true),
@@ -171,7 +171,7 @@ impl OwnOptions {
         }
     }
 
-    fn effort(&self, reasoning: Option<Reasoning>, log: &mut Log) -> Option<Text> {
+    fn effort(&self, reasoning: Option<Reasoning>, profile: Profile, log: &mut Log) -> Option<Text> {
         let Some(own) = self.effort else {
             let wanted = reasoning.filter(|level| *level != Reasoning::None);
             let efforts = [
@@ -181,7 +181,9 @@ impl OwnOptions {
                 ("high", "high"),
                 ("xhigh", "max"),
             ];
-            return common::reasoning_effort(wanted, &efforts, None, &mut |warning| log.warn(warning));
+            let mut warn = |warning| log.warn(warning);
+            let wanted = common::without_max(wanted, profile, &mut warn);
+            return common::reasoning_effort(wanted, &efforts, None, &mut warn);
         };
         let mapped = match own {
             "medium" => "high",

@@ -10,9 +10,8 @@ use super::{Call, Log, Request, Target};
 use crate::error::SdkError;
 use crate::json::{Json, Object, Text, object};
 use crate::media_type;
-use crate::types::call::{FunctionTool, NamedChoice, RequiredChoice};
 use crate::types::prompt::{FilePart, UserMessage};
-use crate::types::{CallOptions, FileData, Message, Tool, ToolChoice, UserPart, Warning};
+use crate::types::{FileData, Message, UserPart, Warning};
 
 /// Models that the SDK knows to be without Groq's browser search.
 const KNOWN_WITHOUT_SEARCH: &[&str] = &[
@@ -53,7 +52,8 @@ fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
     let strict = own.read::<bool>("strictJsonSchema")?.unwrap_or(true);
     let service_tier = own.word("serviceTier", &["on_demand", "performance", "flex", "auto"])?;
 
-    let answer_tool = answer_tool(call.options);
+    // Groq refuses a JSON format together with function tools.
+    let answer_tool = chat::answer_tool(call.options);
     let format = chat::json_format(call.options);
     if call.options.top_k.is_some() {
         log.warn(Warning::unsupported("topK"));
@@ -96,35 +96,6 @@ fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
     };
     log.warn_all(tools.warnings);
     Ok(Request::new("/openai/v1/chat/completions", body))
-}
-
-/// Groq refuses a JSON format together with function tools. The answer's schema then becomes a tool
-/// of its own that the model has to call; this gives the options with it.
-fn answer_tool(options: &CallOptions) -> Option<CallOptions> {
-    let format = chat::json_format(options)?;
-    let schema = format.schema.as_ref()?;
-    let tools = options.tools.as_ref()?;
-    if !tools.iter().any(|tool| matches!(tool, Tool::Function(_))) {
-        return None;
-    }
-    let is_free = |name: &String| tools.iter().all(|tool| **tool.name() != **name);
-    let mut names = std::iter::once("json".to_owned()).chain((1..).map(|suffix| format!("json_{suffix}")));
-    let name = names.find(is_free)?;
-    let mut tool = FunctionTool::new(name.as_str(), schema);
-    tool.description = Some(
-        format
-            .description
-            .clone()
-            .unwrap_or_else(|| "Respond with a JSON object.".into()),
-    );
-    let mut options = options.clone();
-    options.tool_choice = Some(match options.tool_choice {
-        Some(ToolChoice::Tool(named)) => ToolChoice::Tool(named),
-        Some(ToolChoice::None(_)) => NamedChoice::new(name.as_str()).into(),
-        _ => RequiredChoice::new().into(),
-    });
-    options.tools.get_or_insert_default().push(tool.into());
-    Some(options)
 }
 
 /// Groq's browser search, which only some models have. Of models it does not know the SDK assumes so.

@@ -20,7 +20,7 @@ use crate::types::generate::DeprecatedWarning;
 use crate::types::output::FileItem;
 use crate::types::prompt::{AssistantMessage, FilePart, ToolCallPart, ToolMessage, UserMessage};
 use crate::types::{
-    ContentItem, FileData, Inline, Message, ProviderOptions, ToolOutput, UserPart, Warning, provider_option,
+    ContentItem, FileData, Message, ProviderOptions, ToolOutput, UserPart, Warning, provider_option,
 };
 
 /// The chat API.
@@ -260,7 +260,9 @@ impl Converter<'_> {
                 let file = object! { "filename": filename, "file_data": data_url(&full, &file.data) };
                 object! { "type": "file", "file": file }
             }
-            (FileData::Data(file), "text") => object! { "type": "text", "text": decoded(&file.data)? },
+            (FileData::Data(file), "text") => {
+                object! { "type": "text", "text": common::decoded(&file.data)? }
+            }
             _ => return Err(common::unsupported_media_type(media_type)),
         };
         Ok(spread(converted, provider_options.as_ref()))
@@ -363,14 +365,6 @@ fn link(media_type: &Text, data: &FileData) -> Result<Text, SdkError> {
         FileData::Data(file) => Ok(data_url(&media_type::resolve(media_type, data)?, &file.data)),
         FileData::Reference(_) | FileData::Text(_) => Err(common::unsupported_media_type(media_type)),
     }
-}
-
-/// The text of an inline text file. Like JavaScript's `TextDecoder`, it drops a byte order mark and
-/// replaces what is no UTF-8.
-fn decoded(data: &Inline) -> Result<String, SdkError> {
-    let bytes = data.to_bytes()?;
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 
 #[cfg(test)]

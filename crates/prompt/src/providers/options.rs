@@ -4,6 +4,7 @@
 //! an option may be is said by its type; most may not be `null`, those read with
 //! [`Options::nullish`] may.
 
+use super::shape::Shape;
 use crate::error::SdkError;
 use crate::json::{Json, Object};
 use crate::path::Path;
@@ -101,6 +102,19 @@ impl<'a> Options<'a> {
         match self.raw(key) {
             Some(Json::Null) => Ok(None),
             _ => self.word(key, words),
+        }
+    }
+
+    /// All options, checked against a shape; what the shape does not know is left out.
+    pub fn shaped(&self, shape: &Shape) -> Result<Option<Object>, SdkError> {
+        let Some(object) = self.object else {
+            return Ok(None);
+        };
+        // A shape keeps the JSON type, so an object stays one.
+        match shape.read(&Json::from(object)) {
+            Ok(Json::Object(object)) => Ok(Some(object)),
+            Ok(other) => Err(self.invalid(format!("must be an object, not {}", other.kind()))),
+            Err(fault) => Err(self.invalid(fault)),
         }
     }
 

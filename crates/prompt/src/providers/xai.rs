@@ -65,7 +65,9 @@ fn effort(call: &Call<'_>, own: Option<&'static str>, log: &mut Log) -> Option<T
                 ("high", "high"),
                 ("xhigh", most),
             ];
-            common::reasoning_effort(wanted, &efforts, None, &mut |warning| log.warn(warning))
+            let mut warn = |warning| log.warn(warning);
+            let wanted = common::without_max(wanted, call.profile, &mut warn);
+            common::reasoning_effort(wanted, &efforts, None, &mut warn)
         }
     }
 }

@@ -19,15 +19,15 @@ macro_rules! record {
     (
         $(#[$meta:meta])*
         pub struct $name:ident, $called:literal $(, $tag_key:literal = $tag:literal)? {
-            required { $( $(#[$req_meta:meta])* $req:ident : $req_ty:ty = $req_key:literal, )* }
-            optional { $( $(#[$opt_meta:meta])* $opt:ident : $opt_ty:ty = $opt_key:literal, )* }
+            required { $( $(#[doc = $req_doc:literal])* $req:ident : $req_ty:ty = $req_key:literal, )* }
+            optional { $( $(#[doc = $opt_doc:literal])* $opt:ident : $opt_ty:ty = $opt_key:literal, )* }
         }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
         pub struct $name {
-            $( $(#[$req_meta])* pub $req: $req_ty, )*
-            $( $(#[$opt_meta])* pub $opt: Option<$opt_ty>, )*
+            $( $(#[doc = $req_doc])* pub $req: $req_ty, )*
+            $( $(#[doc = $opt_doc])* pub $opt: Option<$opt_ty>, )*
             /// The order of the members as read, and the members this type does not know.
             pub members: $crate::typed::Members,
         }
@@ -66,6 +66,20 @@ macro_rules! record {
                     $( ($req_key, $crate::typed::Typed::write(&self.$req, form)), )*
                     $( ($opt_key, $crate::typed::Typed::write(&self.$opt, form)), )*
                 ])))
+            }
+
+            fn schema_name() -> Option<&'static str> {
+                Some(stringify!($name))
+            }
+
+            fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let _ = &generator;
+                let members = [
+                    $( $crate::schema::Member::tag($tag_key, $tag), )?
+                    $( $crate::schema::Member::needed::<$req_ty>($req_key, concat!($( $req_doc, )*), generator), )*
+                    $( $crate::schema::Member::optional::<$opt_ty>($opt_key, concat!($( $opt_doc, )*), generator), )*
+                ];
+                $crate::schema::record(Self::EXPECTED, members)
             }
         }
     };
@@ -122,6 +136,15 @@ macro_rules! tagged {
                     $( Self::$variant(record) => $crate::typed::Typed::write(record, form), )*
                 }
             }
+
+            fn schema_name() -> Option<&'static str> {
+                Some(stringify!($name))
+            }
+
+            fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let choices = [$( $crate::schema::of::<$record>(generator), )*];
+                $crate::schema::choice(Self::EXPECTED, choices)
+            }
         }
     };
 }
@@ -164,6 +187,10 @@ macro_rules! words {
 
             fn write(&self, _: $crate::typed::Form) -> Option<$crate::json::Json> {
                 Some($crate::json::Json::from(self.as_str()))
+            }
+
+            fn schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $crate::schema::words(Self::WORDS)
             }
         }
     };

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::{Schema, SchemaGenerator};
 use url::Url;
 
 use crate::base64;
@@ -173,6 +174,16 @@ impl Typed for Inline {
             _ => Json::String(self.to_base64()),
         })
     }
+
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({
+            "description": "Base64. Bytes as JSON.stringify writes them are read too.",
+            "anyOf": [
+                { "type": "string", "contentEncoding": "base64" },
+                { "type": "object" },
+            ],
+        })
+    }
 }
 
 /// Bytes in the JSON forms that exist: what `JSON.stringify` makes of a `Uint8Array` and of a Node
@@ -271,6 +282,10 @@ impl Typed for FileUrl {
             Form::Source => Json::from(&self.given),
             Form::Wire | Form::Stringify => Json::String(self.to_text()),
         })
+    }
+
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": "string", "format": "uri" })
     }
 }
 

@@ -1,5 +1,7 @@
 //! The prompt: messages and their parts.
 
+use schemars::{Schema, SchemaGenerator};
+
 use super::ProviderOptions;
 use super::file::{FileData, StoredData};
 use super::output::ToolOutput;
@@ -38,6 +40,10 @@ impl Typed for Prompt {
 
     fn write(&self, form: Form) -> Option<Json> {
         self.0.write(form)
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<Message>::schema(generator)
     }
 }
 
@@ -366,5 +372,9 @@ impl Typed for CustomKind {
 
     fn write(&self, _: Form) -> Option<Json> {
         Some(Json::from(&self.0))
+    }
+
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^[^.]+\\.[\\s\\S]+$" })
     }
 }

@@ -202,7 +202,11 @@ impl Stage {
 
     /// Sends an update that is not part of the history.
     pub(super) fn send_update(&self, session: &str, update: Value) -> io::Result<()> {
-        let params = json!({"sessionId": session, "update": update});
+        let mut params = json!({"sessionId": session, "update": update});
+        if self.scenario.meta.is_some() {
+            // An agent that marks what it is marks what it says.
+            params["_meta"] = json!({});
+        }
         self.send(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}))
     }
 

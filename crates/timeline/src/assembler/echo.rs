@@ -5,13 +5,15 @@
 //! agent's own message).
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use super::turns::{Opens, Place};
-use super::{Assembler, Cx};
+use super::placing::{Opens, Place};
+use super::{Assembler, Cx, clip, revise};
+use crate::change::{Append, Change, Grows};
 use crate::content::{Content, Part};
 use crate::id::{Key, RowId};
 use crate::limits;
-use crate::row::{Body, User};
+use crate::row::{Body, Row, User};
 
 #[derive(Debug, Default)]
 pub(super) struct Echo {
@@ -19,6 +21,8 @@ pub(super) struct Echo {
     sent: VecDeque<Sent>,
     /// What came so far of a message that may become an echo.
     pending: Option<Pending>,
+    /// The message of the agent's own that the next piece may go on with: its id, and its row.
+    own: Option<(Option<Box<str>>, RowId)>,
 }
 
 #[derive(Debug)]
@@ -182,17 +186,33 @@ impl Assembler {
             0 => pending.content,
             done => Content::text(&pending.content.as_text()[done..]),
         };
+        if content.is_empty() {
+            return;
+        }
+        if let Some(row) = self.own_message(cx, pending.message.as_deref()) {
+            return self.grow_own(cx, row, pending.message, &content);
+        }
         if content.is_blank() {
+            cx.drop("blank-message");
             return;
         }
         let place = self.place(cx, pending.turn.as_deref(), Opens::Any);
+        let stopped = match place {
+            Place::Open(index) => self.turns[index].stopped,
+            Place::Ended(index) => self.ended[index].stopped,
+            Place::Nowhere => false,
+        };
+        if stopped {
+            cx.drop("turn-stopped");
+            return;
+        }
         if let Place::Open(index) = place {
             self.end_current(cx, index);
             self.turns[index].seen = true;
         }
         let turn = self.turn_id(place);
         let key = match &pending.message {
-            Some(message) => Key::new("i").part(message),
+            Some(message) => own_key(message),
             None => Key::new("i").part(cx.connection).minted(cx.frame),
         };
         let id: RowId = self.fresh(cx, &key);
@@ -202,6 +222,60 @@ impl Assembler {
             reason: None,
             by_agent: true,
         });
-        self.put_as(cx, id, turn, None, body);
+        let row = self.put_as(cx, id, turn, None, body);
+        self.echo.own = Some((pending.message, row.id.clone()));
     }
+
+    /// Something else came: a piece without an id no longer goes on with the agent's own message.
+    pub(super) fn end_own_message(&mut self) {
+        self.echo.own = None;
+    }
+
+    /// The row of the agent's own that a piece goes on with: the last one, or the one of its id.
+    fn own_message(&self, cx: &Cx<'_>, message: Option<&str>) -> Option<Arc<Row>> {
+        let row = match (&self.echo.own, message) {
+            (Some((last, id)), _) if last.as_deref() == message => cx.host.row(id),
+            (_, Some(message)) => self.newest(cx, &own_key(message)).map(|(row, _)| row),
+            (_, None) => None,
+        };
+        row.filter(|row| matches!(&row.body, Body::User(user) if user.by_agent))
+    }
+
+    fn grow_own(&mut self, cx: &mut Cx<'_>, mut row: Arc<Row>, message: Option<Box<str>>, more: &Content) {
+        let Body::User(user) = &row.body else { return };
+        self.echo.own = Some((message, row.id.clone()));
+        let offset = user.content.as_text().len();
+        let kept = clip(more.as_text(), limits::MESSAGE_BYTES.saturating_sub(offset));
+        let left_out = more.as_text().len() - kept.len();
+        if more.is_plain() && left_out == 0 {
+            let (id, seq, revision) = (row.id.clone(), row.seq, row.revision + 1);
+            // The store's copy grows in place only if it is the last.
+            drop(row);
+            cx.host.change(Change::Append(Append {
+                id: &id,
+                seq,
+                member: Grows::Text,
+                offset: offset as u64,
+                text: kept,
+                revision,
+                frame: cx.frame,
+            }));
+            return;
+        }
+        self.counters.text_bytes_left_out += left_out as u64;
+        revise(cx, &mut row, |row| {
+            let Body::User(user) = &mut row.body else { return };
+            user.content.push_text(kept);
+            for part in more.media().take(limits::ITEMS) {
+                user.content.push(part.clone());
+            }
+            if left_out > 0 {
+                row.cut("text", (offset + more.as_text().len()) as u64);
+            }
+        });
+    }
+}
+
+fn own_key(message: &str) -> Key {
+    Key::new("i").part(message)
 }

@@ -32,7 +32,10 @@
 
 mod echo;
 mod notes;
+mod placing;
+mod prompts;
 mod requests;
+mod terminals;
 mod text;
 mod tools;
 mod turns;
@@ -54,10 +57,11 @@ use crate::word::SessionState;
 
 use self::echo::Echo;
 use self::notes::Plans;
+use self::prompts::OpenPrompt;
 use self::requests::Requests;
 use self::text::Texts;
-use self::tools::Tools;
-use self::turns::{EndedTurn, OpenPrompt, OpenTurn};
+use self::tools::{Tools, authorization_of};
+use self::turns::{EndedTurn, OpenTurn};
 use self::work::Work;
 
 /// What surrounds one input while its events are applied.
@@ -166,12 +170,18 @@ impl Assembler {
     pub fn apply(&mut self, cx: &mut Cx<'_>, event: Event<'_>) {
         if !matches!(
             event,
-            Event::UserPiece { .. } | Event::Session(_) | Event::Context { .. } | Event::Usage { .. }
+            Event::UserPiece { .. }
+                | Event::PromptNamed { .. }
+                | Event::Session(_)
+                | Event::Context { .. }
+                | Event::Usage { .. }
         ) {
             self.finish_echo(cx);
+            self.end_own_message();
         }
         match event {
             Event::Text(text) => self.text(cx, text),
+            Event::MessageEnds { turn } => self.message_ends(cx, turn),
             Event::Tool(news) => self.tool(cx, *news),
             Event::Media {
                 turn,
@@ -180,14 +190,16 @@ impl Assembler {
                 part,
             } => self.media(cx, turn, channel, message, part),
             Event::UserPiece { turn, message, part } => self.user_piece(cx, turn, message, part),
-            Event::Superseded { turn, mark } => self.supersede(cx, turn, mark),
+            Event::Superseded { turn, mark } => self.supersede(cx, turn, &mark),
             Event::Session(facts) => self.facts(cx, facts),
             Event::Prompt(prompt) => self.prompt(cx, prompt),
             Event::Answer { key, answer } => self.answer(cx, key, answer),
             Event::Stop => self.stop(cx),
             Event::TurnStarted { turn, own, at } => self.turn_started(cx, turn, own, at),
+            Event::PromptNamed { turn, text } => self.name_prompt(cx, turn, text.as_deref()),
+            Event::Authorized { call, outcome } => self.authorize(cx, call, authorization_of(outcome)),
             Event::TurnEnded(ended) => self.turn_ended(cx, ended),
-            Event::Failure { turn, failure } => self.failure(cx, turn, failure),
+            Event::Failure { turn, failure } => self.failure(cx, turn.as_deref(), failure),
             Event::Terminal(news) => self.terminal(cx, news),
             Event::Plan(news) => self.plan(cx, news),
             Event::Request(news) => self.request(cx, *news),
@@ -200,7 +212,7 @@ impl Assembler {
                 turn,
                 context,
                 replay,
-            } => self.context(cx, turn, context, replay),
+            } => self.context(cx, turn.as_deref(), context, replay),
             Event::Usage { turn, usage } => self.usage(cx, turn, usage),
             Event::Status {
                 turn,
@@ -228,7 +240,6 @@ impl Assembler {
     fn facts(&mut self, cx: &mut Cx<'_>, facts: SessionFacts<'_>) {
         let before = self.session.clone();
         let session = &mut self.session;
-        let label = |text: &str| clip(text, limits::LABEL_BYTES).to_owned();
         if let Some((name, version)) = facts.agent {
             session.agent = Some(crate::row::Agent {
                 name: label(&name),
@@ -279,8 +290,21 @@ impl Assembler {
         parent: Option<RowId>,
         body: Body,
     ) -> Arc<Row> {
+        self.put_cut(cx, id, turn, parent, body, Cuts::default())
+    }
+
+    /// The same for a row of which something had to be cut.
+    fn put_cut(
+        &mut self,
+        cx: &mut Cx<'_>,
+        id: RowId,
+        turn: Option<RowId>,
+        parent: Option<RowId>,
+        body: Body,
+        cuts: Cuts,
+    ) -> Arc<Row> {
         self.seq += 1;
-        let row = Arc::new(Row {
+        let mut row = Row {
             id,
             seq: self.seq,
             session: self.session.id.clone(),
@@ -295,7 +319,9 @@ impl Assembler {
             truncated: Vec::new(),
             extra: IndexMap::new(),
             body,
-        });
+        };
+        cuts.note(&mut row);
+        let row = Arc::new(row);
         cx.host.change(Change::Put(&row));
         row
     }
@@ -355,6 +381,44 @@ fn clip(text: &str, limit: usize) -> &str {
         cut -= 1;
     }
     &text[..cut]
+}
+
+/// A label within its bound; one that had to be cut ends with `…`.
+fn label(text: &str) -> String {
+    if text.len() <= limits::LABEL_BYTES {
+        return text.to_owned();
+    }
+    format!("{}…", clip(text, limits::LABEL_BYTES - '…'.len_utf8()))
+}
+
+/// Members that had to be cut, with their size before: a row says so in `truncated`.
+#[derive(Debug, Default)]
+struct Cuts(Vec<(&'static str, u64)>);
+
+impl Cuts {
+    /// The text within `limit` bytes.
+    fn text(&mut self, member: &'static str, text: &str, limit: usize) -> String {
+        let kept = clip(text, limit);
+        if kept.len() < text.len() {
+            self.0.push((member, text.len() as u64));
+        }
+        kept.to_owned()
+    }
+
+    /// At most `limits::ITEMS` items.
+    fn items<T: serde::Serialize>(&mut self, member: &'static str, items: &mut Vec<T>) {
+        if items.len() > limits::ITEMS {
+            let bytes = serde_json::to_string(items).map_or(0, |json| json.len() as u64);
+            self.0.push((member, bytes));
+            items.truncate(limits::ITEMS);
+        }
+    }
+
+    fn note(self, row: &mut Row) {
+        for (member, bytes) in self.0 {
+            row.cut(member, bytes);
+        }
+    }
 }
 
 /// Cuts a value of a row to `limit` bytes; says so in the row and hands the whole to the blob store.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::turns::{Opens, Place};
-use super::{Assembler, Cx, bound, clip, revise};
+use super::placing::{Opens, Place};
+use super::{Assembler, Cuts, Cx, bound, clip, label, revise};
 use crate::content::{Content, Part};
 use crate::event::{CompactionNews, Failure, PlanBody, PlanNews, SessionMessageNews};
 use crate::id::{Key, RowId};
@@ -30,12 +30,13 @@ struct LastPlan {
 impl Assembler {
     pub(super) fn plan(&mut self, cx: &mut Cx<'_>, news: PlanNews<'_>) {
         let name: Option<Box<str>> = news.plan.map(Into::into);
+        let mut cuts = Cuts::default();
         let (mut entries, text) = match news.body {
             PlanBody::Entries(entries) => (entries, None),
-            PlanBody::Text(text) => (Vec::new(), Some(clip(&text, limits::VALUE_BYTES).to_owned())),
+            PlanBody::Text(text) => (Vec::new(), Some(cuts.text("text", &text, limits::VALUE_BYTES))),
             PlanBody::Removed => (Vec::new(), None),
         };
-        entries.truncate(limits::ITEMS);
+        cuts.items("entries", &mut entries);
         let removed = entries.is_empty() && text.as_deref().is_none_or(|t| t.trim().is_empty());
         let last = self.plans.last.get(&name);
         if last.is_some_and(|last| last.entries == entries && last.text == text) {
@@ -68,7 +69,11 @@ impl Assembler {
         let row = match at_hand {
             Some((index, at)) => {
                 let row = &mut self.turns[index].plans[at].1;
-                revise(cx, row, |row| row.body = Body::Plan(body));
+                revise(cx, row, |row| {
+                    row.body = Body::Plan(body);
+                    row.truncated.clear();
+                    cuts.note(row);
+                });
                 Arc::clone(row)
             }
             None => {
@@ -78,7 +83,7 @@ impl Assembler {
                     None => Key::new(&format!("p.{after}")),
                 };
                 let id = self.fresh(cx, &key);
-                let row = self.put_as(cx, id, turn, None, Body::Plan(body));
+                let row = self.put_cut(cx, id, turn, None, Body::Plan(body), cuts);
                 if let Place::Open(index) = place {
                     self.turns[index].plans.push((name.clone(), Arc::clone(&row)));
                 }
@@ -152,12 +157,13 @@ impl Assembler {
         let turn = self.turn_id(place);
         let key = Key::new("s").part(cx.connection).minted(cx.frame);
         let id = self.fresh(cx, &key);
+        let mut cuts = Cuts::default();
         let status = Status {
             tone,
-            text: clip(text.trim(), limits::WORDS_BYTES).to_owned(),
+            text: cuts.text("text", text.trim(), limits::WORDS_BYTES),
             detail,
         };
-        self.put_as(cx, id, turn, None, Body::Status(status));
+        self.put_cut(cx, id, turn, None, Body::Status(status), cuts);
     }
 
     /// One row says that the session could not be loaded, with the agent's words.
@@ -165,12 +171,13 @@ impl Assembler {
         let words = failure.words.or(failure.sentence).unwrap_or_default();
         let key = Key::new("l").part(cx.connection).minted(cx.frame);
         let id = self.fresh(cx, &key);
+        let mut cuts = Cuts::default();
         let status = Status {
             tone: Tone::Warning,
-            text: clip(words.trim(), limits::WORDS_BYTES).to_owned(),
+            text: cuts.text("text", words.trim(), limits::WORDS_BYTES),
             detail: Some(failure.detail),
         };
-        let row = self.put_as(cx, id, None, None, Body::Status(status));
+        let row = self.put_cut(cx, id, None, None, Body::Status(status), cuts);
         self.load_failure = Some(row);
     }
 
@@ -205,7 +212,6 @@ impl Assembler {
         let turn = self.turn_id(place);
         let key = Key::new("n").part(cx.connection).minted(cx.frame);
         let id = self.fresh(cx, &key);
-        let label = |text: &str| clip(text, limits::LABEL_BYTES).to_owned();
         let mut unknown = Unknown {
             method: label(method),
             name: name.map(label),
@@ -234,9 +240,10 @@ impl Assembler {
     }
 
     pub(super) fn compaction(&mut self, cx: &mut Cx<'_>, news: CompactionNews<'_>) {
-        let id = RowId::spell(&self.session.id, Key::new("k").part(news.compaction).as_str());
+        let id = RowId::spell(&self.session.id, Key::new("k").part(&news.compaction).as_str());
         let at = cx.at;
-        let change = |compaction: &mut Compaction| {
+        let mut cuts = Cuts::default();
+        let change = |compaction: &mut Compaction, cuts: &mut Cuts| {
             let over = compaction.state != CompactionState::Running;
             if let (Some(state), false) = (news.state, over) {
                 compaction.state = state;
@@ -245,7 +252,7 @@ impl Assembler {
                 compaction.content = summary;
             }
             if let Some(piece) = news.piece {
-                add_piece(&mut compaction.content, piece);
+                add_piece(cuts, &mut compaction.content, piece);
             }
             if news.detail.is_some() {
                 compaction.detail = news.detail;
@@ -255,11 +262,12 @@ impl Assembler {
             Some(mut row) => {
                 revise(cx, &mut row, |row| {
                     if let Body::Compaction(compaction) = &mut row.body {
-                        change(compaction);
+                        change(compaction, &mut cuts);
                         if compaction.state != CompactionState::Running {
                             row.ended_at = row.ended_at.or(at);
                         }
                     }
+                    cuts.note(row);
                 });
             }
             None => {
@@ -268,36 +276,37 @@ impl Assembler {
                     content: Content::default(),
                     detail: None,
                 };
-                change(&mut compaction);
+                change(&mut compaction, &mut cuts);
                 let place = self.place(cx, news.turn, Opens::Nothing);
                 let turn = self.turn_id(place);
-                self.put_as(cx, id, turn, None, Body::Compaction(compaction));
+                self.put_cut(cx, id, turn, None, Body::Compaction(compaction), cuts);
             }
         }
     }
 
     pub(super) fn session_message(&mut self, cx: &mut Cx<'_>, news: SessionMessageNews<'_>) {
         let id = RowId::spell(&self.session.id, Key::new("g").part(news.message).as_str());
-        let label = |text: std::borrow::Cow<'_, str>| clip(&text, limits::LABEL_BYTES).to_owned();
-        let change = |message: &mut SessionMessage| {
+        let mut cuts = Cuts::default();
+        let change = |message: &mut SessionMessage, cuts: &mut Cuts| {
             if let Some(from) = news.from {
-                message.from = Some(label(from));
+                message.from = Some(label(&from));
             }
             if let Some(to) = news.to {
-                message.to = Some(label(to));
+                message.to = Some(label(&to));
             }
             if let Some(content) = news.content {
                 message.content = content;
             }
             if let Some(piece) = news.piece {
-                add_piece(&mut message.content, piece);
+                add_piece(cuts, &mut message.content, piece);
             }
         };
         match cx.host.row(&id) {
             Some(mut row) => revise(cx, &mut row, |row| {
                 if let Body::SessionMessage(message) = &mut row.body {
-                    change(message);
+                    change(message, &mut cuts);
                 }
+                cuts.note(row);
             }),
             None => {
                 let mut message = SessionMessage {
@@ -305,21 +314,25 @@ impl Assembler {
                     to: None,
                     content: Content::default(),
                 };
-                change(&mut message);
+                change(&mut message, &mut cuts);
                 let place = self.place(cx, None, Opens::Nothing);
                 let turn = self.turn_id(place);
-                self.put_as(cx, id, turn, None, Body::SessionMessage(message));
+                self.put_cut(cx, id, turn, None, Body::SessionMessage(message), cuts);
             }
         }
     }
 }
 
 /// Adds a piece within the bound of a message.
-fn add_piece(content: &mut Content, piece: Part) {
+fn add_piece(cuts: &mut Cuts, content: &mut Content, piece: Part) {
     match piece {
         Part::Text { text } => {
-            let room = limits::VALUE_BYTES.saturating_sub(content.as_text().len());
-            content.push_text(clip(&text, room));
+            let before = content.as_text().len();
+            let kept = clip(&text, limits::VALUE_BYTES.saturating_sub(before));
+            content.push_text(kept);
+            if kept.len() < text.len() {
+                cuts.0.push(("text", (before + text.len()) as u64));
+            }
         }
         other if content.media().count() < limits::ITEMS => content.push(other),
         _ => {}

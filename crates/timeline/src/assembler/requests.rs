@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::placing::{Opens, Place};
 use super::tools::{authorization_of, bound_items};
-use super::turns::{Opens, Place};
-use super::{Assembler, Cx, bound, clip, revise};
+use super::{Assembler, Cuts, Cx, bound, label, revise};
 use crate::content::ToolItem;
 use crate::event::RequestNews;
 use crate::id::{Key, RowId};
 use crate::json::Json;
 use crate::limits;
-use crate::row::{Answer, Body, Location, Request, Row};
+use crate::row::{Answer, Body, Location, Request, Row, Tool};
 use crate::word::*;
 
 #[derive(Debug, Default)]
@@ -58,7 +58,14 @@ impl Assembler {
             cx.drop("request-duplicate");
             return;
         }
-        let tool = news.call.and_then(|call| self.find_tool(cx, call));
+        let tool = match news.call {
+            Some(call) => self.find_tool(cx, call),
+            None if news.ask == Ask::Permission => self.tool_like(cx, &news),
+            None => None,
+        };
+        if let Some(tool) = &tool {
+            self.show_asked(cx, tool.clone(), &news);
+        }
         let (turn, serial) = match &tool {
             // A request about a tool belongs where the tool is.
             Some(tool) => (tool.turn.clone(), self.serial_of(tool.turn.as_ref())),
@@ -76,10 +83,10 @@ impl Assembler {
             self.turns[index].seen = true;
             self.end_current(cx, index);
         }
-        let label = |text: &str| clip(text, limits::LABEL_BYTES).to_owned();
         let title = news.title.as_deref().map(label);
         let mut content = news.content;
-        content.truncate(limits::ITEMS);
+        let mut cuts = Cuts::default();
+        cuts.items("content", &mut content);
         if let (None, Some(call)) = (&tool, news.call) {
             if self.requests.asked.len() >= limits::UNANNOUNCED {
                 self.requests.asked.shift_remove_index(0);
@@ -95,10 +102,15 @@ impl Assembler {
             };
             self.requests.asked.insert(call.into(), asked);
         }
+        let call = match (&tool, news.call) {
+            (_, Some(call)) => Some(call.into()),
+            (Some(row), None) => call_of(row),
+            (None, None) => None,
+        };
         let request = Request {
             ask: news.ask,
             title,
-            text: news.text.map(|t| clip(&t, limits::VALUE_BYTES).to_owned()),
+            text: news.text.map(|t| cuts.text("text", &t, limits::VALUE_BYTES)),
             tool: tool.map(|t| t.id.clone()),
             input: news.input,
             content,
@@ -126,12 +138,13 @@ impl Assembler {
             extra: IndexMap::new(),
             body: Body::Request(Box::new(request)),
         };
+        cuts.note(&mut row);
         bound_request(cx, &mut row);
         let row = Arc::new(row);
         cx.host.change(crate::change::Change::Put(&row));
         let open = OpenRequest {
             row,
-            call: news.call.map(Into::into),
+            call,
             turn: serial,
         };
         self.requests.open.insert(news.key.into(), open);
@@ -165,6 +178,9 @@ impl Assembler {
                 request.state = RequestState::Settled;
                 request.outcome = Some(outcome);
                 request.answer = answer;
+                if matches!(outcome, Outcome::Rejected | Outcome::Cancelled) {
+                    discard(&mut request.content);
+                }
             }
         });
         let Body::Request(request) = &open.row.body else {
@@ -182,6 +198,22 @@ impl Assembler {
             Some(asked) => asked.outcome = Some(outcome),
             None => self.authorize(cx, &call, authorization_of(outcome)),
         }
+    }
+
+    /// The one open tool that is called with what the request shows, else the one with its title.
+    fn tool_like(&mut self, cx: &Cx<'_>, news: &RequestNews<'_>) -> Option<Arc<Row>> {
+        let open = self.open_tools(cx);
+        let only = |is: &dyn Fn(&Tool) -> bool| {
+            let mut like = open.iter().filter(|row| match &row.body {
+                Body::Tool(tool) => is(tool),
+                _ => false,
+            });
+            let first = like.next()?;
+            like.next().is_none().then(|| first.clone())
+        };
+        let title = news.title.as_deref();
+        only(&|tool| news.input.is_some() && tool.input == news.input)
+            .or_else(|| only(&|tool| title.is_some() && tool.title.as_deref() == title))
     }
 
     /// The tool that a request was about has its row now.
@@ -220,6 +252,23 @@ impl Assembler {
             self.settle_request(cx, open, Outcome::Cancelled, None);
         }
         self.requests.asked.clear();
+    }
+}
+
+/// The agent's id of a tool's call.
+fn call_of(row: &Row) -> Option<Box<str>> {
+    match &row.body {
+        Body::Tool(tool) => Some(tool.call.as_str().into()),
+        _ => None,
+    }
+}
+
+/// What was shown before a refusal takes no effect.
+fn discard(content: &mut [ToolItem]) {
+    for item in content {
+        if let ToolItem::Diff(diff) = item {
+            diff.effect = Effect::Discarded;
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! and one append; nothing is copied but, for a message without an id, its first bytes (to know a block that restates
 //! it).
 
-use super::turns::{Opens, Place};
+use super::placing::{Opens, Place};
 use super::{Assembler, Cx, revise};
 use crate::change::{Append, Change, Close, Grows};
 use crate::content::{Content, Part};
@@ -130,6 +130,14 @@ impl Assembler {
                 row.revision = whole.revision;
             }
         }
+    }
+
+    /// The message that is said in a turn is whole.
+    pub(super) fn message_ends(&mut self, cx: &mut Cx<'_>, turn: Option<&str>) {
+        if let Place::Open(index) = self.place(cx, turn, Opens::Nothing) {
+            self.end_current(cx, index);
+        }
+        cx.host.state("message-ends");
     }
 
     /// Finds the text that a piece continues, or begins one.

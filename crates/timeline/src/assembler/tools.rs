@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::placing::{Opens, Place};
 use super::requests::Asked;
-use super::turns::{Opens, Place};
-use super::{Assembler, Cx, bound, clip, revise};
-use crate::change::{Append, Change, Grows};
-use crate::content::{Diff, Terminal, ToolItem};
-use crate::event::{Printed, TerminalNews, ToolNews, ToolStatus};
+use super::terminals::{TerminalState, note_left_out};
+use super::{Assembler, Cuts, Cx, bound, label, revise};
+use crate::change::Change;
+use crate::content::{Diff, ToolItem};
+use crate::event::{RequestNews, ToolNews, ToolStatus};
 use crate::id::{Key, RowId};
 use crate::limits;
-use crate::readable::{ReadableStream, readable};
+use crate::readable::readable;
 use crate::row::{Body, Row, Tool};
 use crate::word::*;
 
@@ -20,29 +21,23 @@ use crate::word::*;
 #[derive(Debug, Default)]
 pub(super) struct Tools {
     /// By the agent's id of the call, the newest call under each.
-    known: IndexMap<Box<str>, Known>,
+    pub(super) known: IndexMap<Box<str>, Known>,
+    /// How many of them have not ended.
+    open: usize,
     /// Bytes of the rows at hand.
-    cached: usize,
-    terminals: IndexMap<Box<str>, TerminalState>,
+    pub(super) cached: usize,
+    pub(super) terminals: IndexMap<Box<str>, TerminalState>,
 }
 
 #[derive(Debug)]
-struct Known {
+pub(super) struct Known {
     id: RowId,
     /// The row, while it is at hand.
-    row: Option<Arc<Row>>,
-    bytes: usize,
+    pub(super) row: Option<Arc<Row>>,
+    pub(super) bytes: usize,
     open: bool,
     /// Serial of its turn.
-    turn: u64,
-}
-
-#[derive(Debug, Default)]
-struct TerminalState {
-    shown: Terminal,
-    stream: ReadableStream,
-    /// The calls that show it.
-    calls: Vec<Box<str>>,
+    pub(super) turn: u64,
 }
 
 impl Tools {
@@ -73,6 +68,10 @@ fn weight(row: &Row) -> usize {
 impl Assembler {
     pub(super) fn tool(&mut self, cx: &mut Cx<'_>, news: ToolNews<'_>) {
         if let Some(row) = self.find_tool(cx, news.call) {
+            if news.late && matches!(&row.body, Body::Tool(tool) if tool.state.is_final()) {
+                cx.drop("output-after-the-end");
+                return;
+            }
             if !self.starts_anew(cx, &news, &row) {
                 return self.revise_tool(cx, row, news);
             }
@@ -126,13 +125,21 @@ impl Assembler {
         let turn = self
             .turn_id(place)
             .or_else(|| parent.as_ref().and_then(|p| p.turn.clone()));
+        // A turn that is over has settled its tools already: a tool that begins in it cannot wait for its end.
+        let settled_with = match place {
+            Place::Ended(index) => match &self.ended[index].row.body {
+                Body::Turn(turn) => turn.end,
+                _ => None,
+            },
+            Place::Open(_) | Place::Nowhere => None,
+        };
         let asked = self.requests.take_asked(news.call);
         let mut tool = Tool {
-            call: clip(news.call, limits::LABEL_BYTES).to_owned(),
+            call: label(news.call),
             name: None,
             title: None,
             tool_kind: None,
-            state: if news.announced {
+            state: if news.announced || news.status == Some(ToolStatus::Pending) {
                 ToolState::Pending
             } else {
                 ToolState::Running
@@ -165,13 +172,22 @@ impl Assembler {
             extra: std::mem::take(&mut news.extra),
             body: Body::Tool(Box::new(tool)),
         };
-        self.apply_news(cx, &mut row, news);
+        self.apply_news(cx, &mut row, news, true);
         let row = Arc::new(row);
         cx.host.change(Change::Put(&row));
         if let Some(request) = request {
             self.tie_request(cx, &request, &id);
         }
+        let call: Box<str> = match &row.body {
+            Body::Tool(tool) => tool.call.as_str().into(),
+            _ => return,
+        };
         self.keep_tool(cx, row, serial);
+        if let Some(end) = settled_with
+            && self.tools.known.get(&call).is_some_and(|k| k.open)
+        {
+            self.settle_tool(cx, &call, state_around(end));
+        }
     }
 
     fn revise_tool(&mut self, cx: &mut Cx<'_>, row: Arc<Row>, mut news: ToolNews<'_>) {
@@ -194,7 +210,7 @@ impl Assembler {
         if parent.is_some() {
             changed.parent = parent;
         }
-        self.apply_news(cx, &mut changed, news);
+        self.apply_news(cx, &mut changed, news, false);
         if changed == *row {
             cx.host.state("tool-unchanged");
             return self.keep_tool(cx, row, serial);
@@ -216,14 +232,14 @@ impl Assembler {
     }
 
     /// Merges news into a tool's row: the second table of the module's head.
-    fn apply_news(&mut self, cx: &mut Cx<'_>, row: &mut Row, news: ToolNews<'_>) {
+    fn apply_news(&mut self, cx: &mut Cx<'_>, row: &mut Row, news: ToolNews<'_>, is_first: bool) {
         for (member, bytes) in &news.cut {
             row.cut(member, *bytes);
         }
         let Body::Tool(tool) = &mut row.body else { return };
         let mut tool = std::mem::replace(tool, Box::new(blank_tool()));
         let settled = tool.state.is_final();
-        let label = |text: &str| clip(text, limits::LABEL_BYTES).to_owned();
+        let mut cuts = Cuts::default();
         if tool.name.is_none() {
             tool.name = news.name.as_deref().map(label);
         }
@@ -261,14 +277,15 @@ impl Assembler {
             && (!settled || tool.locations.is_empty())
         {
             tool.locations = locations;
-            tool.locations.truncate(limits::ITEMS);
+            cuts.items("locations", &mut tool.locations);
         }
+        cuts.note(row);
         bound_tool(cx, row, &mut tool);
         leave_out_repeated_output(&mut tool);
         let state = state_after(
             tool.state,
             news.status,
-            news.announced && row.revision > 1,
+            news.announced && !is_first,
             tool.authorization,
         );
         if state != tool.state {
@@ -281,14 +298,14 @@ impl Assembler {
 
     /// New content replaces the old, but a diff is never taken from the record, nor what a terminal printed.
     fn replace_content(&mut self, row: &mut Row, tool: &mut Tool, mut content: Vec<ToolItem>) {
-        if content.len() > limits::ITEMS {
-            row.cut("content", content.len() as u64);
-            content.truncate(limits::ITEMS);
-        }
+        let mut cuts = Cuts::default();
+        cuts.items("content", &mut content);
+        cuts.note(row);
         let old = std::mem::take(&mut tool.content);
-        for item in &mut content {
+        for (at, item) in content.iter_mut().enumerate() {
             if let ToolItem::Terminal(terminal) = item {
-                self.fill_terminal(&tool.call, terminal, &old);
+                let left_out = self.fill_terminal(&tool.call, terminal, &old);
+                note_left_out(row, at, terminal, left_out);
             }
         }
         let has_diff = content.iter().any(|i| matches!(i, ToolItem::Diff(_)));
@@ -303,156 +320,8 @@ impl Assembler {
         tool.content = content;
     }
 
-    fn fill_terminal(&mut self, call: &str, terminal: &mut Terminal, old: &[ToolItem]) {
-        let Some(id) = terminal.terminal.clone() else {
-            return;
-        };
-        if self.tools.terminals.len() >= limits::TERMINALS && !self.tools.terminals.contains_key(id.as_str())
-        {
-            self.tools.terminals.shift_remove_index(0);
-        }
-        let state = self.tools.terminals.entry(id.as_str().into()).or_default();
-        if !state.calls.iter().any(|c| &**c == call) && state.calls.len() < limits::ITEMS {
-            state.calls.push(call.into());
-        }
-        let before = old.iter().find_map(|item| match item {
-            ToolItem::Terminal(t) if t.terminal.as_deref() == Some(&id) => Some(t),
-            _ => None,
-        });
-        if state.shown.output.is_empty()
-            && let Some(before) = before
-        {
-            state.shown.output.clone_from(&before.output);
-        }
-        terminal.output.clone_from(&state.shown.output);
-        terminal.exit_code = terminal
-            .exit_code
-            .or(state.shown.exit_code)
-            .or(before.and_then(|b| b.exit_code));
-        if terminal.signal.is_none() {
-            terminal.signal = state
-                .shown
-                .signal
-                .clone()
-                .or_else(|| before.and_then(|b| b.signal.clone()));
-        }
-    }
-
-    pub(super) fn terminal(&mut self, cx: &mut Cx<'_>, news: TerminalNews<'_>) {
-        if self.tools.terminals.len() >= limits::TERMINALS
-            && !self.tools.terminals.contains_key(news.terminal)
-        {
-            self.tools.terminals.shift_remove_index(0);
-        }
-        let state = self.tools.terminals.entry(news.terminal.into()).or_default();
-        let mut grown = None;
-        match news.output {
-            Printed::Nothing => {}
-            Printed::Whole(text) => {
-                let text = readable(text);
-                let kept = clip(&text, limits::VALUE_BYTES);
-                if kept != state.shown.output {
-                    state.shown.output = kept.to_owned();
-                    grown = Some(None);
-                }
-            }
-            Printed::More(text) => {
-                let text = state.stream.push(text);
-                let room = limits::VALUE_BYTES.saturating_sub(state.shown.output.len());
-                let kept = clip(&text, room);
-                if !kept.is_empty() {
-                    let offset = state.shown.output.len();
-                    state.shown.output.push_str(kept);
-                    grown = Some(Some((offset, kept.to_owned())));
-                }
-            }
-        }
-        let ended = news.exit_code.is_some() || news.signal.is_some();
-        if ended {
-            state.shown.exit_code = news.exit_code;
-            state.shown.signal = news.signal.map(|s| clip(&s, limits::LABEL_BYTES).to_owned());
-            let rest = state.stream.finish();
-            let room = limits::VALUE_BYTES.saturating_sub(state.shown.output.len());
-            state.shown.output.push_str(clip(&rest, room));
-        }
-        let (calls, shown) = (state.calls.clone(), state.shown.clone());
-        if calls.is_empty() || (grown.is_none() && !ended) {
-            cx.host.state("terminal-noted");
-            return;
-        }
-        for call in calls {
-            match &grown {
-                Some(Some((offset, text))) if !ended => {
-                    self.append_terminal(cx, &call, news.terminal, *offset, text)
-                }
-                _ => self.show_terminal(cx, &call, &shown),
-            }
-        }
-    }
-
-    fn show_terminal(&mut self, cx: &mut Cx<'_>, call: &str, shown: &Terminal) {
-        let Some(mut row) = self.find_tool(cx, call) else {
-            return;
-        };
-        let serial = self.tools.known.get(call).map_or(0, |k| k.turn);
-        self.tools.cached -= self
-            .tools
-            .known
-            .get_mut(call)
-            .and_then(|k| k.row.take().map(|_| k.bytes))
-            .unwrap_or(0);
-        revise(cx, &mut row, |row| {
-            let Body::Tool(tool) = &mut row.body else { return };
-            for item in &mut tool.content {
-                if let ToolItem::Terminal(terminal) = item
-                    && terminal.terminal == shown.terminal.clone().or_else(|| terminal.terminal.clone())
-                {
-                    terminal.output.clone_from(&shown.output);
-                    terminal.exit_code = shown.exit_code.or(terminal.exit_code);
-                    terminal.signal = shown.signal.clone().or_else(|| terminal.signal.take());
-                }
-            }
-            if tool.exit_code.is_none() {
-                tool.exit_code = shown.exit_code;
-            }
-        });
-        self.keep_tool(cx, row, serial);
-    }
-
-    fn append_terminal(&mut self, cx: &mut Cx<'_>, call: &str, terminal: &str, offset: usize, text: &str) {
-        let Some(mut row) = self.find_tool(cx, call) else {
-            return;
-        };
-        let Body::Tool(tool) = &row.body else { return };
-        let shows =
-            |i: &ToolItem| matches!(i, ToolItem::Terminal(t) if t.terminal.as_deref() == Some(terminal));
-        let Some(place) = tool.content.iter().position(shows) else {
-            return;
-        };
-        let id = row.id.clone();
-        let append = Append {
-            id: &id,
-            seq: row.seq,
-            member: Grows::Terminal(place),
-            offset: offset as u64,
-            text,
-            revision: row.revision + 1,
-            frame: cx.frame,
-        };
-        cx.host.change(Change::Append(append));
-        if let Some(known) = self.tools.known.get_mut(call)
-            && known.row.take().is_some()
-        {
-            // The only copy left is ours, so it grows in place.
-            crate::fold::grow(Arc::make_mut(&mut row), &append);
-            known.row = Some(row);
-            known.bytes += text.len();
-            self.tools.cached += text.len();
-        }
-    }
-
     /// Keeps a tool at hand, within the bounds.
-    fn keep_tool(&mut self, cx: &mut Cx<'_>, row: Arc<Row>, turn: u64) {
+    pub(super) fn keep_tool(&mut self, cx: &mut Cx<'_>, row: Arc<Row>, turn: u64) {
         let Body::Tool(tool) = &row.body else { return };
         let call: Box<str> = tool.call.as_str().into();
         let open = tool.state.is_open();
@@ -465,14 +334,16 @@ impl Assembler {
             turn,
         };
         self.tools.cached += bytes;
+        self.tools.open += usize::from(open);
         if let Some(old) = self.tools.known.insert(call, known) {
             self.tools.cached -= if old.row.is_some() { old.bytes } else { 0 };
+            self.tools.open -= usize::from(old.open);
         }
         self.evict_tools(cx);
     }
 
     fn evict_tools(&mut self, cx: &mut Cx<'_>) {
-        let settled = self.tools.known.values().filter(|k| !k.open).count();
+        let settled = self.tools.known.len() - self.tools.open;
         if settled > 2 * limits::ENDED_TOOLS {
             let mut extra = settled - limits::ENDED_TOOLS;
             let cached = &mut self.tools.cached;
@@ -498,7 +369,7 @@ impl Assembler {
                 }
             }
         }
-        if self.tools.known.len() - settled.min(self.tools.known.len()) > limits::OPEN_TOOLS {
+        if self.tools.open > limits::OPEN_TOOLS {
             let oldest = self
                 .tools
                 .known
@@ -519,7 +390,7 @@ impl Assembler {
         let Some(known) = self.tools.known.get_mut(call) else {
             return;
         };
-        known.open = false;
+        self.tools.open -= usize::from(std::mem::take(&mut known.open));
         let row = known.row.take();
         if row.is_some() {
             self.tools.cached -= known.bytes;
@@ -556,11 +427,7 @@ impl Assembler {
 
     /// The turn ends around the tools that still run in it.
     pub(super) fn settle_tools(&mut self, cx: &mut Cx<'_>, serial: u64, end: End) {
-        let state = if matches!(end, End::Stopped | End::Cut) {
-            ToolState::Interrupted
-        } else {
-            ToolState::Unknown
-        };
+        let state = state_around(end);
         let calls: Vec<Box<str>> = self
             .tools
             .known
@@ -584,6 +451,64 @@ impl Assembler {
         for call in calls {
             self.settle_tool(cx, &call, ToolState::Interrupted);
         }
+    }
+
+    /// The rows of the tools that run.
+    pub(super) fn open_tools(&self, cx: &Cx<'_>) -> Vec<Arc<Row>> {
+        let open = self.tools.known.values().filter(|k| k.open);
+        open.filter_map(|k| k.row.clone().or_else(|| cx.host.row(&k.id)))
+            .collect()
+    }
+
+    /// A permission shows what its tool will do; what the tool itself has not said yet is taken from there. So a change
+    /// that only the permission showed stands on the tool, and reads as discarded when it is refused.
+    pub(super) fn show_asked(&mut self, cx: &mut Cx<'_>, mut row: Arc<Row>, asked: &RequestNews<'_>) {
+        let Body::Tool(tool) = &row.body else { return };
+        if asked.ask != Ask::Permission || !tool.state.is_open() {
+            return;
+        }
+        let is_diff = |item: &&ToolItem| matches!(item, ToolItem::Diff(_));
+        let takes_diffs =
+            !tool.content.iter().any(|i| is_diff(&i)) && asked.content.iter().any(|i| is_diff(&i));
+        let takes_input = tool.input.is_none() && asked.input.is_some();
+        let takes_places = tool.locations.is_empty() && !asked.locations.is_empty();
+        if !takes_diffs && !takes_input && !takes_places {
+            return;
+        }
+        let call = tool.call.clone();
+        let known = self.tools.known.get_mut(call.as_str());
+        let serial = match known {
+            Some(known) => {
+                if known.row.take().is_some() {
+                    self.tools.cached -= known.bytes;
+                }
+                known.turn
+            }
+            None => self.serial_of(row.turn.as_ref()),
+        };
+        let frame = cx.frame;
+        let inner = Arc::make_mut(&mut row);
+        let Body::Tool(tool) = &mut inner.body else { return };
+        let mut tool = std::mem::replace(tool, Box::new(blank_tool()));
+        if takes_input {
+            tool.input.clone_from(&asked.input);
+        }
+        if takes_diffs {
+            let room = limits::ITEMS.saturating_sub(tool.content.len());
+            let diffs = asked.content.iter().filter(is_diff).take(room);
+            tool.content.extend(diffs.cloned());
+        }
+        if takes_places {
+            tool.locations.clone_from(&asked.locations);
+            tool.locations.truncate(limits::ITEMS);
+        }
+        bound_tool(cx, inner, &mut tool);
+        settle_effects(&mut tool);
+        inner.body = Body::Tool(tool);
+        inner.revision += 1;
+        inner.frames[1] = inner.frames[1].max(frame);
+        cx.host.change(Change::Put(&row));
+        self.keep_tool(cx, row, serial);
     }
 
     /// A permission for a tool was settled.
@@ -611,6 +536,14 @@ impl Assembler {
             }
         });
         self.keep_tool(cx, row, serial);
+    }
+}
+
+/// What a tool is whose turn ended around it.
+fn state_around(end: End) -> ToolState {
+    match end {
+        End::Stopped | End::Cut => ToolState::Interrupted,
+        _ => ToolState::Unknown,
     }
 }
 
@@ -655,10 +588,11 @@ fn settle_effects(tool: &mut Tool) {
 /// Text that stands in the content is not repeated as output.
 fn leave_out_repeated_output(tool: &mut Tool) {
     let Some(output) = &tool.output else { return };
+    let output = readable(output);
     let output = output.trim();
     let texts = tool.content.iter().filter_map(|item| match item {
-        ToolItem::Text { text } => Some(text.as_str()),
-        ToolItem::Terminal(terminal) => Some(terminal.output.as_str()),
+        ToolItem::Text { text } => Some(readable(text)),
+        ToolItem::Terminal(terminal) => Some(terminal.output.as_str().into()),
         _ => None,
     });
     let mut joined = String::new();
@@ -667,7 +601,7 @@ fn leave_out_repeated_output(tool: &mut Tool) {
             tool.output = None;
             return;
         }
-        joined.push_str(text);
+        joined.push_str(&text);
         joined.push('\n');
     }
     if output.is_empty() || joined.contains(output) {

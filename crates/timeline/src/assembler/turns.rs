@@ -1,14 +1,15 @@
-//! Turns and prompts: what opens them, what belongs to them, what ends them.
+//! Turns: what opens them, what is noted on them, what ends them.
 
 use std::sync::Arc;
 
+use super::prompts::OpenPrompt;
+use super::placing::{Opens, Place};
 use super::text::TextKey;
-use super::{Assembler, Cx, clip, revise};
-use crate::content::Content;
-use crate::event::{Detached, Exit, Failure, Prompt, PromptAnswer, TurnEnded};
-use crate::id::{Key, RowId};
+use super::{Assembler, Cuts, Cx, clip, label, revise};
+use crate::event::{Detached, Exit, Failure, TurnEnded};
+use crate::id::RowId;
 use crate::limits;
-use crate::row::{Body, Context, Detail, Row, Status, Turn, Usage, User};
+use crate::row::{Body, Context, Detail, Row, Status, Turn, Usage};
 use crate::time::Time;
 use crate::word::*;
 
@@ -52,176 +53,8 @@ pub(super) struct EndedTurn {
     pub failure: Option<FailureRow>,
 }
 
-/// A prompt whose answer has not come.
-#[derive(Debug)]
-pub(super) struct OpenPrompt {
-    pub key: Box<str>,
-    /// The key that the client gave its turn.
-    pub mark: Option<Box<str>>,
-    pub user: Option<Arc<Row>>,
-    pub content: Option<Content>,
-    /// Serial of its turn, once open.
-    pub turn: Option<u64>,
-    /// Its turn has ended; only its answer is still to come.
-    pub over: bool,
-}
-
-/// Where something belongs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// The open turn at this index.
-    Open(usize),
-    /// The ended turn at this index.
-    Ended(usize),
-    /// No turn.
-    Nowhere,
-}
-
-/// Whether something may open a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opens {
-    /// A queued prompt's, or one of the agent's own.
-    Any,
-    /// A queued prompt's.
-    Queued,
-    /// None: it is only looked at.
-    Nothing,
-}
-
 impl Assembler {
-    /// Finds the turn that something belongs to, and opens it where that is allowed.
-    pub(super) fn place(&mut self, cx: &mut Cx<'_>, turn: Option<&str>, opens: Opens) -> Place {
-        match turn {
-            Some(name) => self.place_named(cx, name, opens, None, None),
-            None => self.place_unnamed(cx, opens),
-        }
-    }
-
-    fn place_unnamed(&mut self, cx: &mut Cx<'_>, opens: Opens) -> Place {
-        if let Some(at) = self.prompts.iter().position(|p| !p.over) {
-            if let Some(serial) = self.prompts[at].turn {
-                return self.open_at(serial).map_or(Place::Nowhere, Place::Open);
-            }
-            return match opens {
-                Opens::Nothing => Place::Nowhere,
-                Opens::Any | Opens::Queued => Place::Open(self.open_prompt(cx, at)),
-            };
-        }
-        if let Some(index) = self.turns.iter().rposition(|t| !t.prompted) {
-            return Place::Open(index);
-        }
-        match opens {
-            Opens::Any => {
-                let key = Key::new("t").part(cx.connection).minted(cx.frame);
-                let id = RowId::spell(&self.session.id, key.as_str());
-                Place::Open(self.open_turn(cx, id, None, Origin::Agent, None))
-            }
-            Opens::Queued | Opens::Nothing => Place::Nowhere,
-        }
-    }
-
-    fn place_named(
-        &mut self,
-        cx: &mut Cx<'_>,
-        name: &str,
-        opens: Opens,
-        own: Option<bool>,
-        at: Option<Time>,
-    ) -> Place {
-        if let Some(index) = self
-            .turns
-            .iter()
-            .position(|t| t.names.iter().any(|n| &**n == name))
-        {
-            return Place::Open(index);
-        }
-        if let Some(prompt) = self
-            .prompts
-            .iter()
-            .position(|p| !p.over && p.turn.is_none() && p.mark.as_deref() == Some(name))
-        {
-            return match opens {
-                Opens::Nothing => Place::Nowhere,
-                Opens::Any | Opens::Queued => Place::Open(self.open_prompt(cx, prompt)),
-            };
-        }
-        if let Some(index) = self
-            .ended
-            .iter()
-            .position(|t| t.names.iter().any(|n| &**n == name))
-        {
-            return Place::Ended(index);
-        }
-        let key = Key::new("t").part(name);
-        if let Some((row, _)) = self.newest(cx, &key) {
-            return Place::Ended(self.remember_ended(row, name));
-        }
-        if own != Some(true) {
-            // The agent names the turn of a prompt to which the client gave no name.
-            let nameless = self.prompts.iter().position(|p| !p.over && p.mark.is_none());
-            if let Some(prompt) = nameless {
-                let index = match self.prompts[prompt].turn {
-                    Some(serial) => self.open_at(serial),
-                    None if opens == Opens::Nothing => None,
-                    None => Some(self.open_prompt(cx, prompt)),
-                };
-                self.prompts[prompt].mark = Some(name.into());
-                if let Some(index) = index {
-                    self.turns[index].names.push(name.into());
-                    return Place::Open(index);
-                }
-                return Place::Nowhere;
-            }
-        }
-        match opens {
-            Opens::Any => {
-                let id = RowId::spell(&self.session.id, key.as_str());
-                let index = self.open_turn(cx, id, at, Origin::Agent, None);
-                let turn = &mut self.turns[index];
-                turn.names.push(name.into());
-                turn.own_word = true;
-                Place::Open(index)
-            }
-            Opens::Queued | Opens::Nothing => Place::Nowhere,
-        }
-    }
-
-    fn remember_ended(&mut self, row: Arc<Row>, name: &str) -> usize {
-        self.serial += 1;
-        let stopped = matches!(&row.body, Body::Turn(t) if t.end == Some(End::Stopped));
-        let ended = EndedTurn {
-            serial: self.serial,
-            row,
-            names: vec![name.into()],
-            stopped,
-            failure: None,
-        };
-        self.push_ended(ended)
-    }
-
-    fn push_ended(&mut self, ended: EndedTurn) -> usize {
-        if self.ended.len() >= limits::ENDED_TURNS {
-            self.ended.pop_front();
-        }
-        self.ended.push_back(ended);
-        self.ended.len() - 1
-    }
-
-    /// Index of the open turn with this serial.
-    pub(super) fn open_at(&self, serial: u64) -> Option<usize> {
-        self.turns.iter().position(|t| t.serial == serial)
-    }
-
-    /// Row id of a place.
-    pub(super) fn turn_id(&self, place: Place) -> Option<RowId> {
-        match place {
-            Place::Open(index) => Some(self.turns[index].row.id.clone()),
-            Place::Ended(index) => Some(self.ended[index].row.id.clone()),
-            Place::Nowhere => None,
-        }
-    }
-
-    fn open_turn(
+    pub(super) fn open_turn(
         &mut self,
         cx: &mut Cx<'_>,
         id: RowId,
@@ -264,265 +97,6 @@ impl Assembler {
         self.turns.len() - 1
     }
 
-    /// Opens the turn of the prompt at this index and accepts the prompt.
-    fn open_prompt(&mut self, cx: &mut Cx<'_>, at: usize) -> usize {
-        let prompt = &self.prompts[at];
-        let (key, mark) = match &prompt.mark {
-            Some(mark) => (Key::new("t").part(mark), Some(mark.clone())),
-            None => (Key::new("t").part(cx.connection).part(&prompt.key), None),
-        };
-        let id = self.fresh(cx, &key);
-        let index = self.open_turn(cx, id, None, Origin::Prompt, Some(at));
-        let turn = &mut self.turns[index];
-        turn.names.extend(mark);
-        let (serial, turn_id) = (turn.serial, turn.row.id.clone());
-        self.prompts[at].turn = Some(serial);
-        match self.prompts[at].user.take() {
-            Some(mut user) => {
-                revise(cx, &mut user, |row| {
-                    row.turn = Some(turn_id);
-                    if let Body::User(user) = &mut row.body {
-                        user.delivery = Some(Delivery::Accepted);
-                    }
-                });
-                self.prompts[at].user = Some(user);
-            }
-            None => {
-                let content = self.prompts[at].content.take().unwrap_or_default();
-                let user = self.put_user(cx, &turn_id, Some(turn_id.clone()), content, Delivery::Accepted);
-                self.prompts[at].user = Some(user);
-            }
-        }
-        index
-    }
-
-    /// A prompt's row is spelled after its turn, or, while it waits, after the prompt itself.
-    fn put_user(
-        &mut self,
-        cx: &mut Cx<'_>,
-        after: &RowId,
-        turn: Option<RowId>,
-        content: Content,
-        delivery: Delivery,
-    ) -> Arc<Row> {
-        let key = format!("u.{}", after.key(&self.session.id));
-        let body = Body::User(User {
-            content,
-            delivery: Some(delivery),
-            reason: None,
-            by_agent: false,
-        });
-        let id = RowId::spell(&self.session.id, &key);
-        self.put_as(cx, id, turn, None, body)
-    }
-
-    pub(super) fn prompt(&mut self, cx: &mut Cx<'_>, prompt: Prompt<'_>) {
-        self.end_what_a_prompt_ends(cx, prompt.agent_ends_own_turns);
-        if self.prompts.iter().any(|p| &*p.key == prompt.key) {
-            cx.drop("prompt-id-in-use");
-            return;
-        }
-        if self.prompts.len() >= limits::OPEN_PROMPTS {
-            self.let_prompt_go(cx);
-        }
-        self.echo.sent(prompt.key, &prompt.content);
-        let waits = self.prompts.iter().any(|p| !p.over);
-        self.prompts.push_back(OpenPrompt {
-            key: prompt.key.into(),
-            mark: prompt.turn.map(Into::into),
-            user: None,
-            content: None,
-            turn: None,
-            over: false,
-        });
-        let at = self.prompts.len() - 1;
-        if waits {
-            let key = Key::new("u").part(cx.connection).part(prompt.key);
-            let id = self.fresh(cx, &key);
-            let delivery = Some(Delivery::Queued);
-            let body = Body::User(User {
-                content: prompt.content,
-                delivery,
-                reason: None,
-                by_agent: false,
-            });
-            let row = self.put_as(cx, id, None, None, body);
-            self.prompts[at].user = Some(row);
-        } else {
-            self.prompts[at].content = Some(prompt.content);
-            self.open_prompt(cx, at);
-        }
-    }
-
-    /// A stopped turn and a turn of the agent's own do not outlive the next prompt.
-    fn end_what_a_prompt_ends(&mut self, cx: &mut Cx<'_>, agent_ends_own_turns: bool) {
-        let mut index = 0;
-        while index < self.turns.len() {
-            let turn = &self.turns[index];
-            let over = match (turn.prompted, turn.stopped) {
-                (true, stopped) => stopped,
-                (false, true) => true,
-                (false, false) => !(turn.own_word && agent_ends_own_turns),
-            };
-            if over {
-                self.end_turn(cx, index, End::Unknown, Ending::default());
-            } else {
-                index += 1;
-            }
-        }
-        // The answers that stopped prompts still get change nothing.
-        self.prompts.retain(|p| {
-            !(p.over
-                && p.turn
-                    .is_some_and(|t| self.ended.iter().any(|e| e.serial == t && e.stopped)))
-        });
-    }
-
-    fn let_prompt_go(&mut self, cx: &mut Cx<'_>) {
-        let at = self
-            .prompts
-            .iter()
-            .position(|p| p.over || p.turn.is_none())
-            .unwrap_or(0);
-        if let Some(prompt) = self.prompts.remove(at) {
-            self.counters.prompts_let_go += 1;
-            self.unconfirmed(cx, prompt);
-        }
-    }
-
-    fn unconfirmed(&mut self, cx: &mut Cx<'_>, prompt: OpenPrompt) {
-        let Some(mut user) = prompt.user.filter(|_| prompt.turn.is_none()) else {
-            return;
-        };
-        let at = cx.at;
-        revise(cx, &mut user, |row| {
-            row.ended_at = at;
-            if let Body::User(user) = &mut row.body {
-                user.delivery = Some(Delivery::Unconfirmed);
-            }
-        });
-    }
-
-    pub(super) fn answer(&mut self, cx: &mut Cx<'_>, key: &str, answer: PromptAnswer<'_>) {
-        let Some(at) = self.prompts.iter().position(|p| &*p.key == key) else {
-            cx.drop("late-answer");
-            return;
-        };
-        if self.prompts[at].turn.is_none() {
-            match answer {
-                PromptAnswer::Error(failure) => return self.reject(cx, at, failure),
-                PromptAnswer::Withdrawn => return self.withdraw(cx, at),
-                PromptAnswer::Ended { .. } => {
-                    self.open_prompt(cx, at);
-                }
-            }
-        }
-        let Some(prompt) = self.prompts.remove(at) else {
-            return;
-        };
-        let serial = prompt.turn.unwrap_or(0);
-        let Some(index) = self.open_at(serial) else {
-            return self.answer_after_end(cx, serial, answer);
-        };
-        match answer {
-            PromptAnswer::Error(failure) => self.end_turn(
-                cx,
-                index,
-                End::Failed,
-                Ending {
-                    failure,
-                    ..Ending::default()
-                },
-            ),
-            PromptAnswer::Withdrawn => self.end_turn(cx, index, End::Stopped, Ending::default()),
-            PromptAnswer::Ended {
-                end,
-                stop_reason,
-                failure,
-                duration_ms,
-                usage,
-            } => {
-                let stop_reason = stop_reason.map(|s| clip(&s, limits::LABEL_BYTES).to_owned());
-                self.end_turn(
-                    cx,
-                    index,
-                    end,
-                    Ending {
-                        stop_reason,
-                        failure,
-                        duration_ms,
-                        usage,
-                    },
-                );
-            }
-        }
-    }
-
-    /// The agent refused a prompt before its turn: no turn, and the reason stands on the prompt.
-    fn reject(&mut self, cx: &mut Cx<'_>, at: usize, failure: Failure<'_>) {
-        let Some(OpenPrompt {
-            user: Some(mut user), ..
-        }) = self.prompts.remove(at)
-        else {
-            return;
-        };
-        let words = failure.words.or(failure.sentence);
-        let now = cx.at;
-        revise(cx, &mut user, |row| {
-            row.ended_at = now;
-            if let Body::User(user) = &mut row.body {
-                user.delivery = Some(Delivery::Rejected);
-                user.reason = words.map(|w| clip(w.trim(), limits::WORDS_BYTES).to_owned());
-            }
-        });
-    }
-
-    fn withdraw(&mut self, cx: &mut Cx<'_>, at: usize) {
-        let Some(OpenPrompt {
-            user: Some(mut user), ..
-        }) = self.prompts.remove(at)
-        else {
-            return;
-        };
-        let now = cx.at;
-        revise(cx, &mut user, |row| {
-            row.ended_at = now;
-            if let Body::User(user) = &mut row.body {
-                user.delivery = Some(Delivery::Withdrawn);
-            }
-        });
-    }
-
-    /// The answer to a prompt whose turn a notice has ended: it may only add what is missing.
-    fn answer_after_end(&mut self, cx: &mut Cx<'_>, serial: u64, answer: PromptAnswer<'_>) {
-        let Some(index) = self.ended.iter().position(|t| t.serial == serial) else {
-            cx.drop("late-answer");
-            return;
-        };
-        match answer {
-            PromptAnswer::Error(failure) => self.fill_failure(cx, index, failure),
-            PromptAnswer::Ended { usage, failure, .. } => {
-                if failure.words.is_some() {
-                    self.fill_failure(cx, index, failure);
-                }
-                match usage {
-                    Some(usage) => self.usage_of_ended(cx, index, usage),
-                    None => cx.host.state("answered-after-the-end"),
-                }
-            }
-            PromptAnswer::Withdrawn => cx.drop("late-answer"),
-        }
-    }
-
-    fn usage_of_ended(&mut self, cx: &mut Cx<'_>, index: usize, usage: Usage) {
-        let row = &mut self.ended[index].row;
-        revise(cx, row, |row| {
-            if let Body::Turn(turn) = &mut row.body {
-                turn.usage.get_or_insert(usage);
-            }
-        });
-    }
-
     pub(super) fn stop(&mut self, cx: &mut Cx<'_>) {
         let prompted = self
             .prompts
@@ -561,6 +135,37 @@ impl Assembler {
         }
     }
 
+    /// The agent names the turn of a prompt that waits, before anything of it comes.
+    pub(super) fn name_prompt(&mut self, cx: &mut Cx<'_>, name: &str, text: Option<&str>) {
+        let is_name = |names: &[Box<str>]| names.iter().any(|n| &**n == name);
+        let known = self.prompts.iter().any(|p| p.mark.as_deref() == Some(name))
+            || self.turns.iter().any(|t| is_name(&t.names))
+            || self.ended.iter().any(|t| is_name(&t.names));
+        if known {
+            cx.host.state("prompt-named");
+            return;
+        }
+        let waits = |p: &OpenPrompt| !p.over && p.mark.is_none();
+        let says = |p: &OpenPrompt| {
+            let row = p.user.as_ref().map(|row| &row.body);
+            match (row, &p.content) {
+                (Some(Body::User(user)), _) => Some(user.content.as_text()) == text,
+                (_, Some(content)) => Some(content.as_text()) == text,
+                _ => false,
+            }
+        };
+        let by_text = self.prompts.iter().position(|p| waits(p) && says(p));
+        let Some(at) = by_text.or_else(|| self.prompts.iter().position(waits)) else {
+            cx.drop("no-prompt-to-name");
+            return;
+        };
+        self.prompts[at].mark = Some(name.into());
+        if let Some(index) = self.prompts[at].turn.and_then(|serial| self.open_at(serial)) {
+            self.turns[index].names.push(name.into());
+        }
+        cx.host.state("prompt-named");
+    }
+
     pub(super) fn turn_ended(&mut self, cx: &mut Cx<'_>, ended: TurnEnded<'_>) {
         let TurnEnded {
             turn,
@@ -593,7 +198,7 @@ impl Assembler {
                     return;
                 }
                 let serial = open.serial;
-                let stop_reason = stop_reason.map(|s| clip(&s, limits::LABEL_BYTES).to_owned());
+                let stop_reason = stop_reason.as_deref().map(label);
                 self.end_turn(
                     cx,
                     index,
@@ -614,11 +219,16 @@ impl Assembler {
             Place::Ended(index) => {
                 let row = &mut self.ended[index].row;
                 let wants = matches!(&row.body, Body::Turn(t) if (t.duration_ms.is_none() && duration_ms.is_some())
+                    || (t.stop_reason.is_none() && stop_reason.is_some())
                     || (t.usage.is_none() && usage.is_some()));
                 if wants {
                     revise(cx, row, |row| {
                         if let Body::Turn(turn) = &mut row.body {
                             turn.duration_ms = turn.duration_ms.or(duration_ms);
+                            if turn.stop_reason.is_none() {
+                                turn.stop_reason =
+                                    stop_reason.map(|s| clip(&s, limits::LABEL_BYTES).to_owned());
+                            }
                             if turn.usage.is_none() {
                                 turn.usage = usage;
                             }
@@ -652,12 +262,13 @@ impl Assembler {
         let key = format!("e.{}", self.turns[index].row.id.key(&self.session.id));
         let id = RowId::spell(&self.session.id, &key);
         let turn = self.turns[index].row.id.clone();
-        let (status, has_words) = error_status(failure);
-        let row = self.put_as(cx, id, Some(turn), None, Body::Status(status));
+        let mut cuts = Cuts::default();
+        let (status, has_words) = error_status(failure, &mut cuts);
+        let row = self.put_cut(cx, id, Some(turn), None, Body::Status(status), cuts);
         self.turns[index].failure = Some(FailureRow { row, has_words });
     }
 
-    fn fill_failure(&mut self, cx: &mut Cx<'_>, index: usize, failure: Failure<'_>) {
+    pub(super) fn fill_failure(&mut self, cx: &mut Cx<'_>, index: usize, failure: Failure<'_>) {
         match &mut self.ended[index].failure {
             Some(old) => fill(cx, old, failure),
             None => cx.drop("turn-settled"),
@@ -669,15 +280,15 @@ impl Assembler {
         let turn = &self.turns[index];
         let serial = turn.serial;
         let end = if turn.stopped { End::Stopped } else { end };
-        if end == End::Failed {
-            self.write_failure(cx, index, ending.failure);
-        }
         let text_state = if end == End::Cut {
             TextState::Cut
         } else {
             TextState::Ended
         };
         self.close_texts(cx, serial, text_state);
+        if end == End::Failed {
+            self.write_failure(cx, index, ending.failure);
+        }
         self.settle_tools(cx, serial, end);
         self.cancel_requests(cx, serial);
         let mut turn = self.turns.remove(index);
@@ -824,11 +435,11 @@ pub(super) struct Ending<'a> {
     pub usage: Option<Usage>,
 }
 
-fn error_status(failure: Failure<'_>) -> (Status, bool) {
+fn error_status(failure: Failure<'_>, cuts: &mut Cuts) -> (Status, bool) {
     let words = failure.words.filter(|w| !w.trim().is_empty());
     let has_words = words.is_some();
     let text = match (&words, &failure.sentence) {
-        (Some(words), _) => clip(words.trim(), limits::WORDS_BYTES).to_owned(),
+        (Some(words), _) => cuts.text("text", words.trim(), limits::WORDS_BYTES),
         (None, Some(sentence)) => sentence.to_string(),
         (None, None) => "The agent ended this turn with an error.".to_owned(),
     };
@@ -844,7 +455,8 @@ fn error_status(failure: Failure<'_>) -> (Status, bool) {
 }
 
 fn fill(cx: &mut Cx<'_>, old: &mut FailureRow, failure: Failure<'_>) {
-    let (new, has_words) = error_status(failure);
+    let mut cuts = Cuts::default();
+    let (new, has_words) = error_status(failure, &mut cuts);
     if old.has_words || !has_words {
         cx.drop("failure-told-again");
         return;
@@ -857,6 +469,7 @@ fn fill(cx: &mut Cx<'_>, old: &mut FailureRow, failure: Failure<'_>) {
                 status.detail = new.detail;
             }
         }
+        cuts.note(row);
     });
 }
 

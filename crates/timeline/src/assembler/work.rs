@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::turns::{Opens, Place};
-use super::{Assembler, Cx, clip, revise};
+use super::placing::{Opens, Place};
+use super::{Assembler, Cuts, Cx, revise};
 use crate::event::{HelperNews, TaskNews};
 use crate::id::{Key, RowId};
 use crate::limits;
@@ -46,13 +46,14 @@ fn state_after(old: WorkState, news: Option<WorkState>) -> WorkState {
 
 impl Assembler {
     pub(super) fn task(&mut self, cx: &mut Cx<'_>, news: TaskNews<'_>) {
-        let id = RowId::spell(&self.session.id, Key::new("w").part(news.task).as_str());
-        let helper = RowId::spell(&self.session.id, Key::new("h").part(news.task).as_str());
+        let id = RowId::spell(&self.session.id, Key::new("w").part(&news.task).as_str());
+        let helper = RowId::spell(&self.session.id, Key::new("h").part(&news.task).as_str());
         if cx.host.row(&helper).is_some() {
             cx.drop("task-is-a-helper");
             return;
         }
-        let label = |text: &str| clip(text.trim(), limits::LABEL_BYTES).to_owned();
+        let label = |text: &str| super::label(text.trim());
+        let mut cuts = Cuts::default();
         let label_now = news.label.as_deref().map(label).filter(|l| !l.is_empty());
         let label_guess = news.label_guess.as_deref().map(label).filter(|l| !l.is_empty());
         match cx.host.row(&id) {
@@ -67,6 +68,7 @@ impl Assembler {
                 if changed.parent.is_none() {
                     changed.parent = news
                         .call
+                        .as_deref()
                         .and_then(|call| self.find_tool(cx, call))
                         .map(|t| t.id.clone());
                 }
@@ -76,14 +78,14 @@ impl Assembler {
                 let ended = state_after(task.state, news.state);
                 if let Some(kind) = news.kind {
                     task.task_kind = kind;
-                    Work::note(&mut self.work.guessed_kind, news.task, false);
+                    Work::note(&mut self.work.guessed_kind, &news.task, false);
                 } else if let (Some(kind), TaskKind::Other) = (news.kind_guess, task.task_kind) {
                     task.task_kind = kind;
                 }
                 match (label_now, label_guess) {
                     (Some(label), _) => {
                         task.label = label;
-                        Work::note(&mut self.work.guessed_label, news.task, false);
+                        Work::note(&mut self.work.guessed_label, &news.task, false);
                     }
                     (None, Some(guess)) if task.label == task.task => task.label = guess,
                     _ => {}
@@ -98,7 +100,7 @@ impl Assembler {
                     if task.summary.is_none() && task.state != WorkState::Running {
                         task.summary = news
                             .summary
-                            .map(|s| clip(&s, limits::WORDS_BYTES).to_owned())
+                            .map(|s| cuts.text("summary", &s, limits::WORDS_BYTES))
                             .filter(|s| !s.is_empty());
                     }
                 }
@@ -108,6 +110,7 @@ impl Assembler {
                 if settles {
                     changed.ended_at = cx.at;
                 }
+                cuts.note(&mut changed);
                 if changed == *row {
                     cx.host.state("task-unchanged");
                     return;
@@ -118,20 +121,20 @@ impl Assembler {
             }
             None if news.only_if_unknown || news.only_if_known => cx.drop("history"),
             None => {
-                let tool = news.call.and_then(|call| self.find_tool(cx, call));
+                let tool = news.call.as_deref().and_then(|call| self.find_tool(cx, call));
                 let turn = self.turn_of_work(cx, tool.as_deref(), news.turn);
                 let state = news.state.unwrap_or(WorkState::Running);
                 let ended = state != WorkState::Running;
                 if news.kind.is_none() {
-                    Work::note(&mut self.work.guessed_kind, news.task, true);
+                    Work::note(&mut self.work.guessed_kind, &news.task, true);
                 }
                 if label_now.is_none() {
-                    Work::note(&mut self.work.guessed_label, news.task, true);
+                    Work::note(&mut self.work.guessed_label, &news.task, true);
                 }
                 let task = Task {
-                    task: label(news.task),
+                    task: label(&news.task),
                     task_kind: news.kind.or(news.kind_guess).unwrap_or(TaskKind::Other),
-                    label: label_now.or(label_guess).unwrap_or_else(|| label(news.task)),
+                    label: label_now.or(label_guess).unwrap_or_else(|| label(&news.task)),
                     state,
                     exit_code: if ended { news.exit_code } else { None },
                     signal: news.signal.filter(|_| ended).map(|s| label(&s)),
@@ -139,24 +142,25 @@ impl Assembler {
                     summary: news
                         .summary
                         .filter(|_| ended)
-                        .map(|s| clip(&s, limits::WORDS_BYTES).to_owned())
+                        .map(|s| cuts.text("summary", &s, limits::WORDS_BYTES))
                         .filter(|s| !s.is_empty()),
                 };
-                let row = self.put_as(cx, id, turn, tool.map(|t| t.id.clone()), Body::Task(task));
+                let row = self.put_cut(cx, id, turn, tool.map(|t| t.id.clone()), Body::Task(task), cuts);
                 self.finish_if(cx, row, ended);
             }
         }
     }
 
     pub(super) fn helper(&mut self, cx: &mut Cx<'_>, news: HelperNews<'_>) {
-        let id = RowId::spell(&self.session.id, Key::new("h").part(news.helper).as_str());
-        let label = |text: &str| clip(text.trim(), limits::LABEL_BYTES).to_owned();
+        let id = RowId::spell(&self.session.id, Key::new("h").part(&news.helper).as_str());
+        let label = |text: &str| super::label(text.trim());
+        let mut cuts = Cuts::default();
         let label_now = news.label.as_deref().map(label).filter(|l| !l.is_empty());
         let label_guess = news.label_guess.as_deref().map(label).filter(|l| !l.is_empty());
         let tokens = news.tokens.filter(|n| *n > 0);
         let text = news
             .text
-            .map(|t| clip(&t, limits::VALUE_BYTES).to_owned())
+            .map(|t| cuts.text("text", &t, limits::VALUE_BYTES))
             .filter(|t| !t.trim().is_empty());
         match cx.host.row(&id) {
             Some(row) => {
@@ -164,6 +168,7 @@ impl Assembler {
                 if changed.parent.is_none() {
                     changed.parent = news
                         .call
+                        .as_deref()
                         .and_then(|call| self.find_tool(cx, call))
                         .map(|t| t.id.clone());
                 }
@@ -180,13 +185,17 @@ impl Assembler {
                 if helper.child.is_none() {
                     helper.child = news.child;
                 }
-                if helper.text.is_none() {
+                let takes_text = helper.text.is_none();
+                if takes_text {
                     helper.text = text;
                 }
                 let settles = state != helper.state && state != WorkState::Running;
                 helper.state = state;
                 if settles {
                     changed.ended_at = cx.at;
+                }
+                if takes_text {
+                    cuts.note(&mut changed);
                 }
                 if changed == *row {
                     cx.host.state("helper-unchanged");
@@ -198,18 +207,25 @@ impl Assembler {
             }
             None if news.only_if_known => cx.drop("helper-unknown"),
             None => {
-                let tool = news.call.and_then(|call| self.find_tool(cx, call));
+                let tool = news.call.as_deref().and_then(|call| self.find_tool(cx, call));
                 let turn = self.turn_of_work(cx, tool.as_deref(), news.turn);
                 let state = news.state.unwrap_or(WorkState::Running);
                 let helper = Helper {
-                    helper: label(news.helper),
-                    label: label_now.or(label_guess).unwrap_or_else(|| label(news.helper)),
+                    helper: label(&news.helper),
+                    label: label_now.or(label_guess).unwrap_or_else(|| label(&news.helper)),
                     state,
                     tokens,
                     child: news.child,
                     text,
                 };
-                let row = self.put_as(cx, id, turn, tool.map(|t| t.id.clone()), Body::Helper(helper));
+                let row = self.put_cut(
+                    cx,
+                    id,
+                    turn,
+                    tool.map(|t| t.id.clone()),
+                    Body::Helper(helper),
+                    cuts,
+                );
                 self.finish_if(cx, row, state != WorkState::Running);
             }
         }

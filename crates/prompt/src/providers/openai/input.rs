@@ -339,10 +339,15 @@ impl<'a> Input<'a> {
             }
             return;
         }
+        // The SDK looks the name up in a table, which finds what every object of JavaScript has.
+        let name = match common::inherited(name).filter(|_| self.options.profile == Profile::Exact) {
+            Some(found) => found,
+            None => Some(name.into()),
+        };
         self.items.push(object! {
             "type": "function_call",
             "call_id": &part.tool_call_id,
-            "name": name,
+            "name"?: name,
             "arguments": arguments_text(part.input.as_ref()).unwrap_or_else(|| "{}".into()),
             "async"?: own("async"),
             "namespace"?: own("namespace"),

@@ -1,7 +1,7 @@
 //! `POST /v1/chat/completions`.
 //!
 //! Known faults, mended in the fixed profile: the input of a tool call that is JSON text already is
-//! quoted once more.
+//! quoted once more; the level of reasoning `max` is not known.
 
 use super::{EFFORTS, PROVIDER, effort, image_detail, top_logprobs};
 use crate::error::SdkError;

@@ -4,7 +4,7 @@
 //! with their id or their encrypted content, or not at all.
 //!
 //! Known faults, mended in the fixed profile: the input of a tool call that is JSON text already is
-//! quoted once more.
+//! quoted once more; the level of reasoning `max` is not known.
 
 use super::{EFFORTS, PROVIDER, effort, image_detail, top_logprobs};
 use crate::error::SdkError;

@@ -1,0 +1,130 @@
+//! `tapline search`: words in everything that was said and run.
+
+use std::io::{BufWriter, Write};
+
+use tapline_journal::{Journal, SearchQuery, Window};
+use tapline_timeline::{Authorization, Body, Kind, Row, SessionId, ToolItem, ToolState};
+
+use super::{failed, find, open};
+use crate::failure::Failure;
+use crate::{Outcome, translate};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The words; a row is found that holds them all (`word*`: a beginning)
+    #[arg(required_unless_present = "unasked")]
+    words: Vec<String>,
+    /// Only in this session
+    #[arg(long)]
+    session: Option<String>,
+    /// Only rows of this kind (`user`, `assistant`, `tool`, …)
+    #[arg(long)]
+    kind: Vec<String>,
+    /// Only tools that changed something without asking
+    #[arg(long)]
+    unasked: bool,
+    /// At most this many hits
+    #[arg(long, short = 'n', default_value_t = 20)]
+    limit: usize,
+    /// Print JSON Lines
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let (_, journal) = open()?;
+    let session = match &args.session {
+        Some(wanted) => Some(find(&*journal, wanted)?.session.id),
+        None => None,
+    };
+    let mut kinds = Vec::new();
+    for kind in &args.kind {
+        let known = Kind::parse(kind);
+        kinds.push(known.ok_or_else(|| Failure::NotThere(format!("no row is of the kind {kind}")))?);
+    }
+    if args.unasked && args.words.is_empty() {
+        return unasked(&*journal, session.as_ref(), args);
+    }
+    let query = SearchQuery { words: args.words.join(" "), kinds, session, limit: args.limit, after: None };
+    let hits = journal.search(&query).map_err(failed)?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut found = 0;
+    for hit in hits {
+        if args.unasked {
+            let row = journal.row(&hit.row).map_err(failed)?;
+            if !row.is_some_and(|row| is_unasked(&row)) {
+                continue;
+            }
+        }
+        found += 1;
+        if args.json {
+            let value = serde_json::json!({
+                "session": hit.session, "row": hit.row, "seq": hit.seq, "kind": hit.kind.as_str(), "text": hit.snippet.text,
+            });
+            translate::line(&mut out, &value)?;
+        } else {
+            let text = tapline_render::clean_line(&hit.snippet.text, true);
+            writeln!(out, "{}  {} {}\n    {text}", hit.session, hit.kind, hit.seq)?;
+        }
+    }
+    out.flush()?;
+    nothing_if(found == 0, args)
+}
+
+fn nothing_if(nothing: bool, args: &Args) -> Outcome {
+    if nothing { Err(Failure::NotThere(format!("nothing found for {:?}", args.words.join(" ")))) } else { Ok(()) }
+}
+
+fn unasked(journal: &dyn Journal, session: Option<&SessionId>, args: &Args) -> Outcome {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut left = args.limit;
+    let sessions = match session {
+        Some(session) => vec![session.clone()],
+        None => {
+            let query = tapline_journal::SessionQuery { limit: 500, ..Default::default() };
+            journal.sessions(&query).map_err(failed)?.into_iter().map(|e| e.session.id).collect()
+        }
+    };
+    let mut found = 0;
+    for session in sessions {
+        super::each_page(journal, &session, |rows| {
+            for row in rows.iter().filter(|row| is_unasked(row)) {
+                if left == 0 {
+                    return Ok(());
+                }
+                left -= 1;
+                found += 1;
+                if args.json {
+                    translate::line(&mut out, &**row)?;
+                } else if let Body::Tool(tool) = &row.body {
+                    let title = tool.title.as_deref().or(tool.name.as_deref()).unwrap_or(&tool.call);
+                    writeln!(out, "{}  tool {}\n    {}", row.session, row.seq, tapline_render::clean_line(title, true))?;
+                }
+            }
+            Ok(())
+        })?;
+    }
+    out.flush()?;
+    nothing_if(found == 0, args)
+}
+
+/// A tool that changed something, or ran a command, without anyone having been asked.
+pub(crate) fn is_unasked(row: &Row) -> bool {
+    let Body::Tool(tool) = &row.body else { return false };
+    let changes = matches!(tool.tool_kind.as_deref(), Some("edit" | "delete" | "move" | "execute"))
+        || tool.content.iter().any(|item| matches!(item, ToolItem::Diff(_)));
+    changes && tool.authorization == Authorization::NotAsked && tool.state == ToolState::Completed
+}
+
+/// Whether a session holds such a tool.
+pub(crate) fn has_unasked(journal: &dyn Journal, session: &SessionId) -> Result<bool, Failure> {
+    let mut from = 1;
+    loop {
+        let rows = journal.rows(session, Window::From(from, 1000)).map_err(failed)?;
+        let Some(last) = rows.last() else { return Ok(false) };
+        from = last.seq + 1;
+        if rows.iter().any(|row| is_unasked(row)) {
+            return Ok(true);
+        }
+    }
+}

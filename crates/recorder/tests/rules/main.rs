@@ -1,0 +1,13 @@
+//! The rules of the whole path, one test each, named by the scenario or the rule: frames in, rows out.
+
+#[path = "../../../timeline/tests/rules/ledger.rs"]
+mod ledger;
+#[path = "../../../timeline/tests/rules/picture.rs"]
+mod picture;
+mod tape;
+
+mod docs;
+mod invariants;
+mod limits;
+mod rules;
+mod scenarios;

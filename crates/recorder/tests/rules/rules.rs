@@ -1,0 +1,688 @@
+//! Rules of the design that the translator keeps, each test named by its rule.
+
+use serde_json::{Value, json};
+use tapline_timeline::{Body, Context, Kind, SessionState, ToolItem};
+
+use crate::tape::*;
+
+fn permission(session: Option<&str>, call: &str) -> Value {
+    let mut params = json!({"toolCall": {"toolCallId": call, "title": "Run it", "rawInput": {"command": "ls"}},
+        "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}, {"optionId": "n", "name": "No", "kind": "reject_once"}]});
+    if let Some(session) = session {
+        params["sessionId"] = session.into();
+    }
+    params
+}
+
+fn selected(option: &str) -> Value {
+    json!({"outcome": {"outcome": "selected", "optionId": option}})
+}
+
+// Turns
+
+#[test]
+fn turns_an_answer_without_a_stop_reason_is_unknown() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.answers(1, json!({}));
+    t.shows(&["1 turn prompt unknown", "1 user accepted \"Go\""]);
+}
+
+#[test]
+fn turns_two_prompts_at_once_answered_in_reverse() {
+    let mut t = Tape::new();
+    t.prompt(1, "One");
+    t.prompt(2, "Two");
+    t.says("one");
+    t.ends(2, "end_turn");
+    t.ends(1, "end_turn");
+    let told = t.told(|t| t.ends(1, "refusal"));
+    assert_eq!(told, ["answer-to-nothing"]);
+    t.shows(&[
+        "1 turn prompt completed",
+        "1 user accepted \"One\"",
+        "2 user accepted \"Two\"",
+        "1 assistant \"one\"",
+        "2 turn prompt completed",
+    ]);
+}
+
+#[test]
+fn turns_a_cancel_and_a_late_answer() {
+    let mut t = Tape::new();
+    t.prompt(1, "One");
+    t.says("Half");
+    t.cancel();
+    t.says("More");
+    t.prompt(2, "Two");
+    let told = t.told(|t| t.ends(1, "end_turn"));
+    assert_eq!(told, ["late-answer"]);
+    t.ends(2, "end_turn");
+    t.shows(&[
+        "1 turn prompt stopped",
+        "1 user accepted \"One\"",
+        "1 assistant \"Half\"",
+        "2 turn prompt completed",
+        "2 user accepted \"Two\"",
+    ]);
+}
+
+#[test]
+fn turns_words_of_an_error_are_the_agents_and_never_the_protocols() {
+    let cases: [(Value, &str); 12] = [
+        (
+            json!({"code": -32603, "message": "Internal error"}),
+            "The agent ended this turn with an error.",
+        ),
+        (
+            json!({"code": -32700, "message": "Parse error"}),
+            "The agent ended this turn with an error.",
+        ),
+        (
+            json!({"code": -32600, "message": "INVALID REQUEST"}),
+            "The agent ended this turn with an error.",
+        ),
+        (
+            json!({"code": -32601, "message": "Method not found"}),
+            "The agent ended this turn with an error.",
+        ),
+        (
+            json!({"code": -32602, "message": "invalid params: no model"}),
+            "no model",
+        ),
+        (
+            json!({"code": -32603, "message": "Internal error", "data": "Out of credit"}),
+            "Out of credit",
+        ),
+        (
+            json!({"code": -32603, "message": "Internal error", "data": {"message": "One"}}),
+            "One",
+        ),
+        (
+            json!({"code": -32603, "message": "Internal error", "data": {"details": "Two", "error": "x"}}),
+            "Two",
+        ),
+        (
+            json!({"code": -32603, "message": "", "data": {"detail": "Three"}}),
+            "Three",
+        ),
+        (
+            json!({"code": -32603, "message": "", "data": {"error": "Four"}}),
+            "Four",
+        ),
+        (
+            json!({"code": -32603, "message": "Internal error", "data": {"error": {"deep": 1}}}),
+            "The agent ended this turn with an error.",
+        ),
+        (
+            json!({"code": 1, "message": "Overloaded", "data": {"message": "other"}}),
+            "Overloaded",
+        ),
+    ];
+    for (error, words) in cases {
+        let mut t = Tape::new();
+        t.prompt(1, "Go");
+        t.refuses(1, error.clone());
+        t.shows(&[
+            "1 turn prompt failed",
+            "1 user accepted \"Go\"",
+            &format!("1 status error {words:?}"),
+        ]);
+    }
+}
+
+#[test]
+fn turns_an_error_that_is_no_error_has_no_words_of_the_agent() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.refuses(1, json!("broken"));
+    t.shows(&[
+        "1 turn prompt failed",
+        "1 user accepted \"Go\"",
+        "1 status error \"The agent ended this turn with an error.\"",
+    ]);
+}
+
+#[test]
+fn turns_ids_are_matched_exactly() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    let told = t
+        .told(|t| t.agent_sends(&json!({"jsonrpc": "2.0", "id": "1", "result": {"stopReason": "end_turn"}})));
+    assert_eq!(told, ["answer-to-nothing"]);
+    t.shows(&["1 turn prompt open", "1 user accepted \"Go\""]);
+}
+
+// Tools and requests
+
+#[test]
+fn requests_without_a_session_belong_to_the_one_that_runs() {
+    let mut t = Tape::new();
+    t.call(902, "session/new", json!({"cwd": "/p", "mcpServers": []}));
+    t.answers(902, json!({"sessionId": "s2"}));
+    let told = t.told(|t| t.asks(1, "session/request_permission", permission(None, "c1")));
+    assert_eq!(told, ["request-without-session"], "nothing runs");
+    t.in_session("s2");
+    t.prompt(5, "Go");
+    t.asks(2, "session/request_permission", permission(None, "c1"));
+    t.client_answers(2, selected("y"));
+    t.in_session("s1");
+    t.prompt(6, "Go too");
+    let told = t.told(|t| t.asks(3, "session/request_permission", permission(None, "c1")));
+    assert_eq!(told, ["request-without-session"], "two run");
+    t.session_shows(
+        1,
+        &[
+            "1 turn prompt open",
+            "1 user accepted \"Go\"",
+            "1 request permission allowed \"Run it\"",
+        ],
+    );
+}
+
+#[test]
+fn requests_permission_then_tool_then_answer_in_any_order() {
+    let steps: [fn(&mut Tape); 3] = [
+        |t| t.asks(7, "session/request_permission", permission(Some("s1"), "c1")),
+        |t| t.client_answers(7, selected("n")),
+        |t| t.tool("tool_call_update", "c1", "failed"),
+    ];
+    for order in [[0, 1, 2], [0, 2, 1], [2, 0, 1]] {
+        let mut t = Tape::new();
+        t.prompt(1, "Go");
+        for step in order {
+            steps[step](&mut t);
+        }
+        t.ends(1, "end_turn");
+        assert_eq!(t.the_tool().state.as_str(), "rejected", "{order:?}");
+        assert_eq!(t.the_tool().authorization.as_str(), "asked_rejected");
+    }
+}
+
+#[test]
+fn requests_asked_once_a_second_answer_changes_nothing() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.asks(7, "session/request_permission", permission(Some("s1"), "c1"));
+    t.client_answers(7, selected("y"));
+    let told = t.told(|t| t.client_answers(7, selected("n")));
+    assert_eq!(told, ["answer-to-nothing"]);
+    let Body::Request(request) = &t.the(Kind::Request).body else {
+        unreachable!()
+    };
+    let answer = request.answer.as_ref().expect("an answer");
+    assert_eq!(
+        (answer.option.as_deref(), answer.by.as_deref()),
+        (Some("y"), Some("client"))
+    );
+}
+
+#[test]
+fn requests_cancel_request_and_an_error_as_the_answer_settle_as_cancelled() {
+    for by_error in [true, false] {
+        let mut t = Tape::new();
+        t.prompt(1, "Go");
+        t.asks(7, "session/request_permission", permission(Some("s1"), "c1"));
+        if by_error {
+            t.client_sends(
+                &json!({"jsonrpc": "2.0", "id": 7, "error": {"code": -32800, "message": "Cancelled"}}),
+            );
+        } else {
+            t.notice("$/cancel_request", json!({"requestId": 7}));
+            let told = t.told(|t| t.client_answers(7, selected("y")));
+            assert_eq!(told, ["request-settled"], "a late answer changes nothing");
+        }
+        t.shows(&[
+            "1 turn prompt open",
+            "1 user accepted \"Go\"",
+            "1 request permission cancelled \"Run it\"",
+        ]);
+    }
+}
+
+#[test]
+fn requests_an_elicitation_is_a_question_with_its_answers() {
+    for (action, outcome) in [
+        ("accept", "answered"),
+        ("decline", "rejected"),
+        ("cancel", "cancelled"),
+    ] {
+        let mut t = Tape::new();
+        t.prompt(1, "Go");
+        t.asks(7, "elicitation/create", json!({"sessionId": "s1", "mode": "form", "message": "Which colour?", "requestedSchema":
+            {"type": "object", "properties": {"colour": {"type": "string", "title": "Colour", "enum": ["red", "blue"]}}}}));
+        t.client_answers(7, json!({"action": action, "content": {"colour": "blue"}}));
+        t.shows(&[
+            "1 turn prompt open",
+            "1 user accepted \"Go\"",
+            &format!("1 request question {outcome}"),
+        ]);
+        let Body::Request(request) = &t.the(Kind::Request).body else {
+            unreachable!()
+        };
+        assert_eq!(request.text.as_deref(), Some("Which colour?"));
+        assert_eq!(request.questions[0].options.len(), 2);
+        let given = request
+            .answer
+            .as_ref()
+            .and_then(|a| a.answers.first())
+            .and_then(|a| a.text.as_deref());
+        assert_eq!(given, (action == "accept").then_some("blue"));
+    }
+}
+
+#[test]
+fn requests_for_files_terminals_and_what_nobody_knows_make_no_row() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.asks(1, "fs/read_text_file", json!({"sessionId": "s1", "path": "/a"}));
+    t.client_answers(1, json!({"content": "x"}));
+    t.asks(2, "terminal/create", json!({"sessionId": "s1", "command": "ls"}));
+    t.client_answers(2, json!({"terminalId": "t1"}));
+    t.asks(3, "_vendor/thing", json!({"sessionId": "s1"}));
+    t.client_sends(
+        &json!({"jsonrpc": "2.0", "id": 3, "error": {"code": -32601, "message": "Method not found"}}),
+    );
+    t.shows(&["1 turn prompt open", "1 user accepted \"Go\""]);
+}
+
+#[test]
+fn tools_terminal_answers_fill_the_tools_content() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.update(json!({"sessionUpdate": "tool_call", "toolCallId": "c1", "content": [{"type": "terminal", "terminalId": "t1"}]}));
+    t.asks(
+        1,
+        "terminal/output",
+        json!({"sessionId": "s1", "terminalId": "t1"}),
+    );
+    t.client_answers(
+        1,
+        json!({"output": "\u{1b}[1mone\u{1b}[0m\n", "truncated": false}),
+    );
+    t.asks(
+        2,
+        "terminal/wait_for_exit",
+        json!({"sessionId": "s1", "terminalId": "t1"}),
+    );
+    t.client_answers(2, json!({"exitCode": 2}));
+    t.tool("tool_call_update", "c1", "failed");
+    let tool = t.the_tool();
+    let ToolItem::Terminal(terminal) = &tool.content[0] else {
+        panic!("a terminal")
+    };
+    assert_eq!(
+        (terminal.output.as_str(), terminal.exit_code, tool.exit_code),
+        ("one\n", Some(2), Some(2))
+    );
+}
+
+#[test]
+fn tools_bytes_never_stand_as_text() {
+    let data =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    for raw in [json!(data), json!({"content": [{"deep": data}]})] {
+        let mut t = Tape::new();
+        t.prompt(1, "Go");
+        t.update(json!({"sessionUpdate": "tool_call", "toolCallId": "c1", "status": "completed", "rawOutput": raw,
+            "content": [{"type": "content", "content": {"type": "image", "mimeType": "image/png", "data": data}}]}));
+        let tool = t.the_tool();
+        assert!(
+            matches!(&tool.content[0], ToolItem::Image(media) if media.bytes == Some(70) && media.blob.is_some())
+        );
+        assert_eq!((&tool.output, &tool.result), (&None, &None));
+    }
+}
+
+#[test]
+fn tools_output_that_stands_in_the_content_is_not_repeated() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.update(json!({"sessionUpdate": "tool_call", "toolCallId": "c1", "status": "completed", "rawOutput": "a\nb\n", "content": [text_item("a\nb")]}));
+    assert_eq!(t.the_tool().output, None);
+    t.update(json!({"sessionUpdate": "tool_call", "toolCallId": "c2", "status": "failed", "rawOutput": {"stdout": "out", "stderr": "err", "exitCode": 3}}));
+    let Body::Tool(second) = &t.all(Kind::Tool)[1].body else {
+        unreachable!()
+    };
+    assert_eq!(
+        (second.output.as_deref(), second.exit_code),
+        (Some("out\nerr"), Some(3))
+    );
+}
+
+#[test]
+fn tools_nulls_change_nothing_and_a_broken_item_never_loses_the_list() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.update(json!({"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "Look", "kind": "read", "status": "in_progress",
+        "rawInput": {"a": 1}, "locations": [{"path": "a.txt"}, 7, {"line": 3}], "content": [3, text_item("kept"), {"type": "diff"}]}));
+    t.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "title": null, "kind": null, "status": null,
+        "rawInput": null, "content": null, "locations": null}));
+    let tool = t.the_tool();
+    assert_eq!(
+        (tool.title.as_deref(), tool.state.as_str()),
+        (Some("Look"), "running")
+    );
+    assert!(tool.input.is_some());
+    assert!(
+        tool.content.contains(&ToolItem::Text {
+            text: "kept".to_owned()
+        }),
+        "{:?}",
+        tool.content
+    );
+    assert_eq!(tool.locations.len(), 1);
+}
+
+// History
+
+fn loading(t: &mut Tape) {
+    t.call(0, "initialize", json!({"protocolVersion": 1}));
+    t.answers(0, json!({"protocolVersion": 1}));
+    t.call(
+        1,
+        "session/load",
+        json!({"sessionId": "s1", "cwd": "/p", "mcpServers": []}),
+    );
+}
+
+#[test]
+fn history_a_failed_load_leaves_one_warning_and_a_new_session_carries_it_on() {
+    let mut t = Tape::bare();
+    loading(&mut t);
+    t.refuses(1, json!({"code": -32603, "message": "No such session"}));
+    t.call(2, "session/new", json!({"cwd": "/p", "mcpServers": []}));
+    t.answers(2, json!({"sessionId": "fresh"}));
+    t.in_session("fresh");
+    t.prompt(3, "Go");
+    t.ends(3, "end_turn");
+    t.shows(&[
+        "- status warning \"No such session\"",
+        "1 turn prompt completed",
+        "1 user accepted \"Go\"",
+    ]);
+    assert_eq!(t.timelines().len(), 1, "it is the same session of ours");
+    let session = t.timelines()[0].session().expect("a session");
+    assert_eq!(session.provider_session.as_deref(), Some("fresh"));
+}
+
+#[test]
+fn history_sessions_that_could_not_be_loaded_end_with_their_connection() {
+    let mut t = Tape::bare();
+    loading(&mut t);
+    t.refuses(1, json!({"code": -32603, "message": "No such session"}));
+    t.call(
+        2,
+        "session/load",
+        json!({"sessionId": "s2", "cwd": "/p", "mcpServers": []}),
+    );
+    t.refuses(2, json!({"code": -32603, "message": "Nor that"}));
+    t.recorder.exit("", Some(0), None, None);
+    t.close();
+    t.shows(&["- status warning \"No such session\""]);
+    t.session_shows(1, &["- status warning \"Nor that\""]);
+    assert_eq!(t.timelines().len(), 2, "no session is made up beside them");
+    for timeline in t.timelines() {
+        assert_eq!(timeline.session().map(|s| s.state), Some(SessionState::Ended));
+    }
+}
+
+#[test]
+fn history_a_session_whose_id_the_agent_gives_anew_ends() {
+    let mut t = Tape::bare();
+    t.prompt(1, "Before it was there");
+    t.set_up(None, "s1");
+    t.shows(&["1 turn prompt cut", "1 user accepted \"Before it was there\""]);
+    assert_eq!(t.timelines().len(), 2);
+}
+
+#[test]
+fn history_replayed_twice_stays_silent() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.update(chunk("agent_message_chunk", Some("m1"), "Hello"));
+    t.tool("tool_call", "c1", "completed");
+    t.ends(1, "end_turn");
+    let rows = t.timelines()[0].rows().to_vec();
+    for id in [10, 11] {
+        t.call(
+            id,
+            "session/load",
+            json!({"sessionId": "s1", "cwd": "/p", "mcpServers": []}),
+        );
+        t.update(chunk("user_message_chunk", None, "Go"));
+        t.update(chunk("agent_message_chunk", Some("m1"), "Hello"));
+        t.tool("tool_call", "c1", "failed");
+        t.update(json!({"sessionUpdate": "usage_update", "used": id, "size": 100}));
+        t.answers(id, json!({}));
+    }
+    assert_eq!(t.timelines()[0].rows(), rows, "replay-silent");
+    let session = t.timelines()[0].session().expect("a session");
+    assert_eq!(
+        session.context,
+        Some(Context {
+            used: Some(11),
+            size: Some(100)
+        })
+    );
+}
+
+#[test]
+fn history_a_session_that_was_never_given_still_holds_what_went_wrong() {
+    let mut t = Tape::bare();
+    t.call(0, "initialize", json!({"protocolVersion": 1}));
+    t.recorder.stderr("", "no such key", None);
+    t.recorder.exit("", Some(1), None, None);
+    t.close();
+    t.shows(&["- status error \"The agent could not be started: its process ended with exit \"…"]);
+    let session = t.timelines()[0].session().expect("a session");
+    assert_eq!(
+        (session.state, &session.provider_session),
+        (SessionState::Ended, &None)
+    );
+    let Body::Status(status) = &t.the(Kind::Status).body else {
+        unreachable!()
+    };
+    assert!(status.text.contains("no such key"), "{}", status.text);
+}
+
+#[test]
+fn history_a_refused_session_is_told_in_the_agents_words() {
+    let mut t = Tape::bare();
+    t.call(0, "initialize", json!({"protocolVersion": 1}));
+    t.answers(0, json!({"protocolVersion": 1}));
+    t.call(1, "session/new", json!({"cwd": "/p", "mcpServers": []}));
+    t.refuses(
+        1,
+        json!({"code": -32000, "message": "Authentication required: run login"}),
+    );
+    t.shows(&["- status error \"Authentication required: run login\""]);
+}
+
+#[test]
+fn history_frames_of_an_unknown_session_are_held_until_it_is_explained() {
+    let mut t = Tape::new();
+    t.update_of("child", chunk("agent_message_chunk", None, "Early words"));
+    t.update(json!({"sessionUpdate": "subagent_update", "sessionId": "child", "title": "Reviewer", "state": "running"}));
+    t.update_of("child", chunk("agent_message_chunk", None, " and more"));
+    t.update(json!({"sessionUpdate": "subagent_update", "sessionId": "child", "state": {"state": "idle", "stopReason": "end_turn"}}));
+    t.shows(&["- helper completed \"Reviewer\""]);
+    t.session_shows(
+        1,
+        &["1 turn agent completed", "1 assistant \"Early words and more\""],
+    );
+    let child = t.timelines()[1].session().expect("a session").clone();
+    assert_eq!(
+        child.parent,
+        Some(t.timelines()[0].session().expect("a session").id.clone())
+    );
+    assert!(matches!(&t.the(Kind::Helper).body, Body::Helper(h) if h.child == Some(child.id)));
+}
+
+// Newly stable updates, and unknown ones
+
+#[test]
+fn updates_notice_is_a_status_row() {
+    let mut t = Tape::new();
+    for (severity, tone) in [
+        ("info", "info"),
+        ("warning", "warning"),
+        ("error", "error"),
+        ("shout", "info"),
+    ] {
+        t.update(json!({"sessionUpdate": "notice", "severity": severity, "title": "Heads up", "description": severity}));
+        let last = t.all(Kind::Status).pop().expect("a row").clone();
+        assert!(
+            matches!(&last.body, Body::Status(s) if s.tone.as_str() == tone && s.text == format!("Heads up\n{severity}"))
+        );
+    }
+}
+
+#[test]
+fn updates_compaction_and_its_chunks_are_one_row() {
+    let mut t = Tape::new();
+    t.prompt(1, "/compact");
+    t.update(json!({"sessionUpdate": "compaction_update", "compactionId": "k1", "status": "in_progress"}));
+    t.update(json!({"sessionUpdate": "compaction_summary_chunk", "compactionId": "k1", "content": {"type": "text", "text": "We "}}));
+    t.update(json!({"sessionUpdate": "compaction_summary_chunk", "compactionId": "k1", "content": {"type": "text", "text": "read"}}));
+    t.update(json!({"sessionUpdate": "compaction_update", "compactionId": "k1", "status": "completed"}));
+    t.shows(&[
+        "1 turn prompt open",
+        "1 user accepted \"/compact\"",
+        "1 compaction completed \"We read\"",
+    ]);
+}
+
+#[test]
+fn updates_plan_update_and_plan_removed_name_their_plan() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.update(json!({"sessionUpdate": "plan_update", "plan": {"planId": "p1", "type": "items", "entries": [{"content": "Read", "status": "pending"}]}}));
+    t.update(json!({"sessionUpdate": "plan_update", "plan": {"planId": "p2", "type": "markdown", "content": "# Do"}}));
+    t.update(json!({"sessionUpdate": "plan_removed", "planId": "p1"}));
+    t.shows(&[
+        "1 turn prompt open",
+        "1 user accepted \"Go\"",
+        "1 plan removed [pending] Read",
+        "1 plan \"# Do\"",
+    ]);
+}
+
+#[test]
+fn updates_session_messages_name_both_ends() {
+    let mut t = Tape::new();
+    t.update(json!({"sessionUpdate": "session_message", "messageId": "g1", "senderSessionId": "s1", "recipientSessionId": "s9", "content": [{"type": "text", "text": "Look"}]}));
+    t.update(json!({"sessionUpdate": "session_message_chunk", "messageId": "g1", "content": {"type": "text", "text": " here"}}));
+    t.shows(&["- session_message s1>s9 \"Look here\""]);
+}
+
+#[test]
+fn updates_unknown_kinds_are_rows_and_unknown_notices_are_none() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.update(json!({"sessionUpdate": "weather", "sky": "blue"}));
+    let told = t.told(|t| t.notice("_vendor/weather", json!({"sessionId": "s1", "sky": "blue"})));
+    assert_eq!(told, ["vendor-notice"]);
+    t.shows(&[
+        "1 turn prompt open",
+        "1 user accepted \"Go\"",
+        "1 unknown session/update weather",
+    ]);
+    let Body::Unknown(unknown) = &t.the(Kind::Unknown).body else {
+        unreachable!()
+    };
+    assert!(
+        unknown
+            .payload
+            .as_ref()
+            .is_some_and(|p| p.as_str().contains("\"sky\":\"blue\""))
+    );
+}
+
+#[test]
+fn updates_session_facts_change_the_session_and_no_row() {
+    let mut t = Tape::new();
+    t.update(json!({"sessionUpdate": "session_info_update", "title": "A title", "updatedAt": "2026-01-02T03:04:05Z"}));
+    t.update(json!({"sessionUpdate": "current_mode_update", "currentModeId": "plan"}));
+    t.update(json!({"sessionUpdate": "session_info_update", "updatedAt": "yesterday"}));
+    t.shows(&[]);
+    let session = t.timelines()[0].session().expect("a session");
+    assert_eq!(
+        (session.title.as_deref(), session.mode.as_deref()),
+        (Some("A title"), Some("plan"))
+    );
+    assert!(session.updated_at.is_some());
+    t.update(json!({"sessionUpdate": "session_info_update", "title": null}));
+    assert_eq!(t.timelines()[0].session().expect("a session").title, None);
+}
+
+// Lines
+
+#[test]
+fn lines_that_are_no_frame_are_counted_and_skipped() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    for line in [
+        "",
+        "  ",
+        "hello",
+        "[1]",
+        "42",
+        "{\"id\":1}",
+        "{\"jsonrpc\":\"1.0\",\"method\":\"x\"}",
+        "{\"jsonrpc\":\"2.0\"}",
+    ] {
+        let told = t.told(|t| t.line(tapline_recorder::Direction::In, line));
+        assert_eq!(told.len(), 1, "{line:?}: {told:?}");
+    }
+    t.ends(1, "end_turn");
+    t.shows(&["1 turn prompt completed", "1 user accepted \"Go\""]);
+}
+
+#[test]
+fn lines_too_long_are_told_and_whoever_waits_is_told() {
+    let long = "x".repeat(17 << 20);
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.update(chunk("agent_message_chunk", None, &long));
+    t.says("after it");
+    t.agent_sends(&json!({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn", "more": long}}));
+    let rows = t.all(Kind::Status);
+    assert_eq!(rows.len(), 2);
+    for (row, tone) in rows.iter().zip(["warning", "error"]) {
+        assert!(
+            matches!(&row.body, Body::Status(s) if s.tone.as_str() == tone && s.text.contains("too long to read")),
+            "{row:?}"
+        );
+    }
+    t.prompt(2, "Still there?");
+    t.ends(2, "end_turn");
+    assert!(
+        matches!(&t.all(Kind::Turn)[0].body, Body::Turn(turn) if turn.end.is_some_and(|e| e.as_str() == "failed"))
+    );
+    assert!(
+        matches!(&t.all(Kind::Turn)[1].body, Body::Turn(turn) if turn.end.is_some_and(|e| e.as_str() == "completed"))
+    );
+}
+
+// Measures
+
+#[test]
+fn measures_zero_and_an_unknown_window() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.update(json!({"sessionUpdate": "usage_update", "used": 0, "size": 0}));
+    t.shows(&["1 turn prompt open", "1 user accepted \"Go\""]);
+    t.update(json!({"sessionUpdate": "usage_update", "used": 42, "size": 100}));
+    t.update(json!({"sessionUpdate": "usage_update", "used": 50}));
+    t.shows(&["1 turn prompt open 50/100", "1 user accepted \"Go\""]);
+    t.update(json!({"sessionUpdate": "usage_update", "used": 60, "size": 0, "cost": {"amount": 0.5, "currency": "USD"}}));
+    t.shows(&["1 turn prompt open 60/?", "1 user accepted \"Go\""]);
+    let usage = t.timelines()[0]
+        .session()
+        .expect("a session")
+        .usage
+        .clone()
+        .expect("usage");
+    assert_eq!(usage.cost.map(|c| c.amount), Some(0.5));
+}

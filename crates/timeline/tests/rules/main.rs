@@ -1,0 +1,13 @@
+//! The rules of the assembler, one test each, named by the scenario or the rule: events in, rows out.
+
+mod bench;
+mod ledger;
+mod picture;
+
+mod endings;
+mod invariants;
+mod items;
+mod limits;
+mod rules;
+mod stop;
+mod turns;
