@@ -1,8 +1,8 @@
 //! `tapline wrap -- CMD ARG…`: a drop-in for the agent command in any editor's settings.
 //!
-//! Three threads, one a pipe, do nothing but read, leave a copy for the recorder ([`tap`]) and write ([`pump`]). They hold
+//! Three threads, one a pipe, do nothing but read, leave a copy for the recorder (`tap`) and write (`pump`). They hold
 //! no lock for longer than it takes to hang a copy into a queue, touch no file, and know nothing of frames: bytes that are
-//! no JSON pass like all others. Who dies first, and what is left then, is the business of [`guard`] and [`signals`].
+//! no JSON pass like all others. Who dies first, and what is left then, is the business of `guard` and `signals`.
 //!
 //! What the editor sees is what it would see without us:
 //!

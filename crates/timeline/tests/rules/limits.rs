@@ -130,7 +130,7 @@ fn value_bytes_of_every_value() {
             detail: None,
         }));
         b.apply(Event::SessionMessage(SessionMessageNews {
-            message: "g".into(),
+            message: "g",
             from: None,
             to: None,
             content: None,

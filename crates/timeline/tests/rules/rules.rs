@@ -941,7 +941,7 @@ fn session_messages_are_one_row_each() {
     let mut b = Bench::new();
     let news = |content: Option<&str>, piece: Option<&str>| {
         Event::SessionMessage(SessionMessageNews {
-            message: "g1".into(),
+            message: "g1",
             from: Some("parent".into()),
             to: Some("child".into()),
             content: content.map(Content::text),
