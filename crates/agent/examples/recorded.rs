@@ -18,7 +18,7 @@ fn main() {
         let journal: Arc<dyn Journal> = Arc::new(SqliteJournal::open(&Home::at(&folder)).expect("opens"));
         let options = ArchiveOptions {
             mode: Mode::Wrapped,
-            agent: "bench".to_owned(),
+            agent: Some("bench".to_owned()),
             origin: None,
             patience: Some(Duration::from_secs(60)),
         };

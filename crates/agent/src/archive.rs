@@ -21,8 +21,9 @@ use crate::wrap::{Archive, Input, Ledger, Trouble};
 pub struct ArchiveOptions {
     /// How Tapline came to the sessions.
     pub mode: Mode,
-    /// Under what the agent's own session ids are kept: a name or command of the agent, the same each time.
-    pub agent: String,
+    /// Under what the agent's own session ids are kept: a name or command of the agent, the same each time. Nothing: what
+    /// the record's own opening calls it.
+    pub agent: Option<String>,
     /// For an import: a key made from the content.
     pub origin: Option<String>,
     /// How long writing an input may wait when the journal is behind. Nothing: never, the caller keeps inputs elsewhere.
@@ -63,6 +64,7 @@ impl JournalArchive {
         };
         Ok(JournalLedger {
             journal: Arc::clone(&self.journal),
+            agent: self.options.agent.clone().unwrap_or_default(),
             options: self.options.clone(),
             connection: connection.to_owned(),
             lookup: writer.lookup(),
@@ -96,6 +98,8 @@ impl Archive for JournalArchive {
 pub struct JournalLedger {
     journal: Arc<dyn Journal>,
     options: ArchiveOptions,
+    /// Under what the agent's own session ids are kept.
+    agent: String,
     connection: String,
     writer: Writer,
     lookup: RowLookup,
@@ -169,13 +173,19 @@ impl JournalLedger {
         self.writer.flush()
     }
 
+    /// What the journal has taken it keeps and tries again; these pass.
     fn fail(&mut self, error: &Error) {
         if !matches!(
             error,
             Error::Full { .. } | Error::Locked { .. } | Error::Behind { .. }
         ) {
-            self.lasting.get_or_insert_with(|| error.to_string());
+            self.lose(error);
         }
+    }
+
+    /// The journal has not taken something: nothing that comes after it may be written.
+    fn lose(&mut self, error: &Error) {
+        self.lasting.get_or_insert_with(|| error.to_string());
     }
 
     /// `place` is the session's place in an import, of which it keeps the key; nothing for a session that is there.
@@ -266,7 +276,7 @@ impl Store for JournalLedger {
         let known = match (provider, way) {
             (Some(provider), Way::Known | Way::Child(_)) => self
                 .journal
-                .session_of_provider(&self.options.agent, provider)
+                .session_of_provider(&self.agent, provider)
                 .ok()
                 .flatten(),
             _ => None,
@@ -331,7 +341,7 @@ impl Store for JournalLedger {
             change => self.writer.apply(change),
         };
         if let Err(error) = told {
-            self.fail(&error);
+            self.lose(&error);
         }
         if let Change::Session(session) = change {
             self.held[at].ended = session.state == SessionState::Ended;
@@ -341,9 +351,9 @@ impl Store for JournalLedger {
             && self.held[at].provider.as_ref() != Some(provider)
         {
             self.held[at].provider = Some(provider.clone());
-            let kept = self.writer.provider(&session.id, &self.options.agent, provider);
+            let kept = self.writer.provider(&session.id, &self.agent, provider);
             if let Err(error) = kept {
-                self.fail(&error);
+                self.lose(&error);
             }
         }
     }
@@ -365,19 +375,24 @@ impl Store for JournalLedger {
             return;
         }
         if let Err(error) = self.writer.blob(bytes) {
-            self.fail(&error);
+            self.lose(&error);
         }
     }
 
     fn input(&mut self, record: &TapeRecord<'_>) {
         self.number = record.number;
+        if self.options.agent.is_none()
+            && let Some(opening) = &record.opening
+        {
+            self.agent = opening.hint.as_deref().unwrap_or_default().to_owned();
+        }
         if self.is_again() || self.lasting.is_some() {
             return;
         }
         self.bytes.clear();
         record.encode(&mut self.bytes);
         if let Err(error) = self.writer.input(record.number, record.at, &self.bytes) {
-            self.fail(&error);
+            self.lose(&error);
         }
     }
 

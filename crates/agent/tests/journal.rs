@@ -32,7 +32,7 @@ fn fixtures() -> Vec<PathBuf> {
 fn options(name: &str) -> ArchiveOptions {
     ArchiveOptions {
         mode: Mode::Imported,
-        agent: name.to_owned(),
+        agent: Some(name.to_owned()),
         origin: Some(name.to_owned()),
         patience: Some(Duration::from_secs(60)),
     }

@@ -66,7 +66,7 @@ pub(crate) fn one(journal: &Arc<dyn Journal>, file: &str) -> Result<String, Fail
     let options = ArchiveOptions {
         mode: Mode::Imported,
         // Sessions of a file are that file's own: another recording of the same session is another import.
-        agent: connection.clone(),
+        agent: Some(connection.clone()),
         origin: Some(origin),
         patience: Some(Duration::from_secs(30)),
     };

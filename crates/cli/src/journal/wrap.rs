@@ -30,10 +30,10 @@ pub(crate) fn run(args: Args) -> ! {
         let hint = hint_of(&program, &arguments);
         RecordOptions {
             connection: uuid::Uuid::now_v7().simple().to_string(),
-            hint: Some(hint.clone()),
+            hint: Some(hint),
             secrets: secrets(),
             spill: home.root().join("spill"),
-            archive: Arc::new(Late { home, agent: hint }),
+            archive: Arc::new(Late { home }),
         }
     });
     if record.is_none() {
@@ -96,7 +96,6 @@ fn secrets() -> Vec<String> {
 /// A journal that is opened by the thread that writes it: `wrap` never waits for it.
 struct Late {
     home: Home,
-    agent: String,
 }
 
 impl Late {
@@ -105,7 +104,8 @@ impl Late {
         let journal: Arc<dyn Journal> = Arc::new(journal);
         let options = ArchiveOptions {
             mode: Mode::Wrapped,
-            agent: self.agent.clone(),
+            // What the agent is called stands in the record, also in one that is folded in later.
+            agent: None,
             origin: None,
             patience: Some(PATIENCE),
         };
@@ -125,12 +125,5 @@ impl Archive for Late {
 
 /// Folds side files of earlier runs into the journal.
 pub(crate) fn fold_in(home: &Home) -> std::io::Result<Vec<wrap::Folded>> {
-    // Which agent it was stands in the record itself; the ids of the agent's sessions are kept under its name there.
-    wrap::fold_in(
-        &home.root().join("spill"),
-        &Late {
-            home: home.clone(),
-            agent: String::new(),
-        },
-    )
+    wrap::fold_in(&home.root().join("spill"), &Late { home: home.clone() })
 }
