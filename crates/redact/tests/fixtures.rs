@@ -8,8 +8,8 @@ use std::thread;
 use tapline_redact::{Finding, Found, Kind, Rules};
 
 fn files(folder: &Path, all: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in fs::read_dir(folder).expect("a folder of fixtures") {
+        let path = entry.expect("a fixture").path();
         if path.is_dir() {
             files(&path, all);
         } else {
@@ -37,7 +37,7 @@ fn is_made_up(finding: &Finding, file: &Path) -> bool {
 }
 
 fn told(rules: &Rules, file: &Path) -> Vec<String> {
-    let text = fs::read_to_string(file).unwrap();
+    let text = fs::read_to_string(file).expect("a fixture is text");
     let findings = text.lines().flat_map(|line| rules.scan(line));
     findings
         .filter(|finding| !is_made_up(finding, file))
@@ -77,7 +77,7 @@ fn fp_1_what_is_planted_in_a_fixture_is_found() {
         .iter()
         .find(|f| f.extension().is_some_and(|e| e == "jsonl"))
         .unwrap();
-    let text = fs::read_to_string(file).unwrap();
+    let text = fs::read_to_string(file).expect("a fixture is text");
     let line = text.lines().find(|line| line.contains("\"cwd\"")).unwrap();
     let planted = line.replacen("\"cwd\"", "\"was\":\"/home/jdoe/secret-project\",\"cwd\"", 1);
     let rules = Rules::new();
