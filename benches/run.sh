@@ -14,7 +14,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 cargo build --release --quiet -p tapline-cli -p tapline-testkit -p tapline-recorder --bins --examples
 for peer in harness-acp acpx; do
-    [ -d "benches/peers/$peer/node_modules" ] || (cd "benches/peers/$peer" && npm ci --silent)
+    [ -d "benches/peers/$peer/node_modules" ] || (cd "benches/peers/$peer" && npm install --silent --no-save --no-audit --no-fund)
 done
 node=benches/peers/harness-acp/node_modules/.bin/node
 export NODE_OPTIONS=--disable-warning=ExperimentalWarning
