@@ -73,6 +73,7 @@ fn one_path_a_wrapped_agent_gives_the_rows_of_its_recording() {
         "recordings/grok/error-429.jsonl",
         "cases/B024-stop-leaves-tools-running.jsonl",
         "cases/B041-stdout-noise.jsonl",
+        "cases/B063-replay-on-load.jsonl",
         "cases/B109-token-in-tool-output.jsonl",
     ];
     for name in some {

@@ -53,8 +53,8 @@ fn gemini_is_one_clean_story() {
     story("gemini");
 }
 
-/// One agent of `agents.json`. `{agents}`, `{home}` and `{url}` stand for the folder they are installed in, the agent's home
-/// folder and the model's address.
+/// One agent of `agents.json`. `{agents}`, `{home}`, `{url}` and `{arch}` stand for the folder they are installed in, the
+/// agent's home folder, the model's address, and the processor as npm names it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Agent {
@@ -227,7 +227,9 @@ impl World {
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
             std::fs::write(path, world.fill(text)).expect("written");
         }
-        std::fs::write(world.project().join("notes.txt"), "Teh quick brown fox\n").expect("written");
+        for file in ["allowed.txt", "refused.txt"] {
+            std::fs::write(world.project().join(file), "A file to be removed.\n").expect("written");
+        }
         world
     }
 
@@ -240,7 +242,9 @@ impl World {
     }
 
     fn fill(&self, text: &str) -> String {
+        let arch = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
         text.replace("{agents}", &self.agents.to_string_lossy())
+            .replace("{arch}", arch)
             .replace("{home}", &self.home().to_string_lossy())
             .replace("{url}", &self.url)
     }
@@ -269,9 +273,9 @@ impl World {
     /// What a command of `tapline` prints; it must succeed.
     fn tapline(&self, arguments: &[&str]) -> String {
         let output = self.command(arguments).stdin(Stdio::null()).output().expect("tapline runs");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}: {arguments:?}: {}: {errors}", self.name, output.status);
-        String::from_utf8(output.stdout).expect("text")
+        let (printed, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{}: {arguments:?}: {}: {printed}{errors}", self.name, output.status);
+        printed.into_owned()
     }
 
     /// The agent under `wrap`, greeted.
@@ -315,8 +319,8 @@ impl World {
         assert_eq!(tool["authorization"], asked, "{}: {tool}", self.name);
         assert_eq!(tool["state"], "completed", "{}: {tool}", self.name);
         let output = json!([tool["content"], tool["output"], tool["result"]]).to_string();
-        assert!(output.contains("made-by-the-tool"), "{}: {tool}", self.name);
-        assert!(self.project().join("scratch/allowed.txt").exists(), "{}: the command ran", self.name);
+        assert!(output.contains("said-by-the-tool"), "{}: {tool}", self.name);
+        assert!(!self.project().join("allowed.txt").exists(), "{}: the command ran", self.name);
         assert_eq!(told.of("allow", "request").len(), usize::from(self.agent.asks), "{}", self.name);
         if self.agent.asks {
             let request = told.only("allow", "request");
@@ -333,7 +337,7 @@ impl World {
         let tool = told.only("refuse", "tool");
         assert_eq!(tool["authorization"], "asked_rejected", "{}: {tool}", self.name);
         assert_eq!(tool["state"], "rejected", "{}: {tool}", self.name);
-        assert!(!self.project().join("scratch/refused.txt").exists(), "{}: the command ran", self.name);
+        assert!(self.project().join("refused.txt").exists(), "{}: the command ran", self.name);
         let request = told.only("refuse", "request");
         assert_eq!((&request["state"], &request["outcome"]), (&json!("settled"), &json!("rejected")), "{request}");
         assert_eq!(told.turn("refuse")["end"], *self.agent.refused_end, "{}", self.name);

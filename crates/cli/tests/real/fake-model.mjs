@@ -214,8 +214,10 @@ const FAILURE = {
   google: (message, code) => ({ error: { code, message, status: 'INVALID_ARGUMENT' } }),
 };
 
-function answer(kind, url, body, response) {
+function answer(kind, { url, headers }, body, response) {
   const read = READ[kind](body);
+  // Grok's side requests carry the whole conversation and its tools; only a turn's own have this header.
+  if (headers['x-grok-req-id'] && !headers['x-grok-turn-idx']) read.tools = [];
   const { name, step, events } = plan(read);
   log({ url, name, step, roles: read.messages.map((m) => m.role[0]).join(''), tools: read.tools.map((t) => t.name), events });
   const json = (status, object) => {
@@ -257,7 +259,7 @@ const server = http.createServer(async (request, response) => {
     if (path.endsWith(':countTokens')) return json({ totalTokens: 1000 });
     const kinds = { chat: /\/chat\/completions$/, responses: /\/responses$/, anthropic: /\/messages$/, google: /:(streamG|g)enerateContent$/ };
     const kind = Object.keys(kinds).find((k) => kinds[k].test(path));
-    if (request.method === 'POST' && kind) return answer(kind, request.url, body, response);
+    if (request.method === 'POST' && kind) return answer(kind, request, body, response);
     log({ url: `${request.method} ${request.url}`, status: 404 });
     json({ error: { message: 'not here' } }, 404);
   } catch (error) {
