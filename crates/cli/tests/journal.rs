@@ -96,6 +96,11 @@ fn one_path_a_wrapped_agent_gives_the_rows_of_its_recording() {
             .collect();
         ids.sort();
         let exported: String = ids.iter().map(|id| text(&run(home.path(), &["export", id]))).collect();
+        let explained: String = ids.iter().map(|id| text(&run(home.path(), &["explain", id]))).collect();
+        for row in exported.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON")).filter(|r| r["kind"] != "session") {
+            let id = row["id"].as_str().expect("an id");
+            assert!(explained.lines().any(|l| l.ends_with(id)), "{name}: where {id} came from");
+        }
         let translated = text(&run(home.path(), &["translate", &path.to_string_lossy()]));
         let (exported, translated) = (bare(&exported), bare(&translated));
         for (n, (e, t)) in exported.iter().zip(&translated).enumerate() {

@@ -71,9 +71,18 @@ struct Agent {
     /// Whether it asks before it runs a command.
     #[serde(default = "yes")]
     asks: bool,
+    /// Whether a finished command's output is on the wire.
+    #[serde(default = "yes")]
+    tells_output: bool,
+    /// Whether a command that was refused is ever announced as a tool, beside the request.
+    #[serde(default = "yes")]
+    tells_refused: bool,
     /// How the turn ends in which a command was refused.
     #[serde(default = "completed")]
     refused_end: String,
+    /// Whether the model hears of the refusal, and goes on.
+    #[serde(default = "yes")]
+    goes_on: bool,
     /// Whether a turn that failed reads as failed on the wire.
     #[serde(default = "yes")]
     tells_failures: bool,
@@ -319,7 +328,7 @@ impl World {
         assert_eq!(tool["authorization"], asked, "{}: {tool}", self.name);
         assert_eq!(tool["state"], "completed", "{}: {tool}", self.name);
         let output = json!([tool["content"], tool["output"], tool["result"]]).to_string();
-        assert!(output.contains("said-by-the-tool"), "{}: {tool}", self.name);
+        assert_eq!(output.contains("said-by-the-tool"), self.agent.tells_output, "{}: {tool}", self.name);
         assert!(!self.project().join("allowed.txt").exists(), "{}: the command ran", self.name);
         assert_eq!(told.of("allow", "request").len(), usize::from(self.agent.asks), "{}", self.name);
         if self.agent.asks {
@@ -334,15 +343,18 @@ impl World {
 
     /// A command that was refused never ran, and its row says so.
     fn refused(&self, told: &Timeline) {
-        let tool = told.only("refuse", "tool");
-        assert_eq!(tool["authorization"], "asked_rejected", "{}: {tool}", self.name);
-        assert_eq!(tool["state"], "rejected", "{}: {tool}", self.name);
+        let tools = told.of("refuse", "tool");
+        assert_eq!(tools.len(), usize::from(self.agent.tells_refused), "{}: {tools:?}", self.name);
+        for tool in tools {
+            assert_eq!(tool["authorization"], "asked_rejected", "{}: {tool}", self.name);
+            assert_eq!(tool["state"], "rejected", "{}: {tool}", self.name);
+        }
         assert!(self.project().join("refused.txt").exists(), "{}: the command ran", self.name);
         let request = told.only("refuse", "request");
         assert_eq!((&request["state"], &request["outcome"]), (&json!("settled"), &json!("rejected")), "{request}");
         assert_eq!(told.turn("refuse")["end"], *self.agent.refused_end, "{}", self.name);
         told.said("refuse", 0);
-        if self.agent.refused_end == "completed" {
+        if self.agent.goes_on {
             told.said("refuse", 1);
         }
     }
