@@ -254,6 +254,15 @@ fn background(told: &Timeline) {
         told.agent
     );
     assert_eq!(task["task_kind"], "command", "{}", told.agent);
+    let (ended, turn_ended) = (
+        task["ended_at"].as_str(),
+        told.turn("background")["ended_at"].as_str(),
+    );
+    assert!(
+        ended.is_some() && ended >= turn_ended,
+        "{}: it outlives its turn: {task}",
+        told.agent
+    );
     assert_eq!(told.turn("background")["end"], "completed", "{}", told.agent);
     told.said("background", 0);
     told.said("background", 1);
