@@ -13,7 +13,11 @@ use tapline_timeline::{Body, SessionId};
 
 fn tapline(home: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tapline"));
-    command.args(arguments).env("TAPLINE_HOME", home).env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+        .args(arguments)
+        .env("TAPLINE_HOME", home)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null());
     command
 }
 
@@ -22,19 +26,32 @@ fn run(home: &Path, arguments: &[&str]) -> Output {
 }
 
 fn text(output: &Output) -> String {
-    assert!(output.status.success(), "{:?}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{:?}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures")
+        .join(name)
 }
 
 /// An agent that follows a script, under `wrap`.
 fn wrapped(home: &Path, agent: &[&str]) -> Child {
     let own = env!("CARGO_BIN_EXE_tapline");
     let mut command = tapline(home, &["wrap", "--", own, "demo-agent"]);
-    command.args(agent).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("starts")
+    command
+        .args(agent)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts")
 }
 
 /// Rows without what differs between two records of the same traffic: ids, times, numbers.
@@ -46,7 +63,21 @@ fn bare(lines: &str) -> Vec<Value> {
         .collect();
     for row in &mut rows {
         let row = row.as_object_mut().expect("an object");
-        for name in ["id", "session", "turn", "parent", "tool", "child", "frames", "cursor", "revision", "at", "ended_at", "t_ms", "ended_t_ms"] {
+        for name in [
+            "id",
+            "session",
+            "turn",
+            "parent",
+            "tool",
+            "child",
+            "frames",
+            "cursor",
+            "revision",
+            "at",
+            "ended_at",
+            "t_ms",
+            "ended_t_ms",
+        ] {
             row.remove(name);
         }
         if let Some(answer) = row.get_mut("answer").and_then(Value::as_object_mut) {
@@ -81,8 +112,14 @@ fn one_path_a_wrapped_agent_gives_the_rows_of_its_recording() {
         let home = tempfile::tempdir().expect("a folder");
         let recording = Recording::open(&path).expect("a recording");
         for (n, process) in recording.processes.iter().enumerate() {
-            let mut child = wrapped(home.path(), &["--process", &n.to_string(), &path.to_string_lossy()]);
-            let (output, input) = (child.stdout.take().expect("a pipe"), child.stdin.take().expect("a pipe"));
+            let mut child = wrapped(
+                home.path(),
+                &["--process", &n.to_string(), &path.to_string_lossy()],
+            );
+            let (output, input) = (
+                child.stdout.take().expect("a pipe"),
+                child.stdin.take().expect("a pipe"),
+            );
             play(process, output, input).unwrap_or_else(|e| panic!("{name}: {e}"));
             child.wait().expect("it ends");
         }
@@ -95,11 +132,24 @@ fn one_path_a_wrapped_agent_gives_the_rows_of_its_recording() {
             .map(|s| s["id"].as_str().expect("an id").to_owned())
             .collect();
         ids.sort();
-        let exported: String = ids.iter().map(|id| text(&run(home.path(), &["export", id]))).collect();
-        let explained: String = ids.iter().map(|id| text(&run(home.path(), &["explain", id]))).collect();
-        for row in exported.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON")).filter(|r| r["kind"] != "session") {
+        let exported: String = ids
+            .iter()
+            .map(|id| text(&run(home.path(), &["export", id])))
+            .collect();
+        let explained: String = ids
+            .iter()
+            .map(|id| text(&run(home.path(), &["explain", id])))
+            .collect();
+        for row in exported
+            .lines()
+            .map(|l| serde_json::from_str::<Value>(l).expect("JSON"))
+            .filter(|r| r["kind"] != "session")
+        {
             let id = row["id"].as_str().expect("an id");
-            assert!(explained.lines().any(|l| l.ends_with(id)), "{name}: where {id} came from");
+            assert!(
+                explained.lines().any(|l| l.ends_with(id)),
+                "{name}: where {id} came from"
+            );
         }
         let translated = text(&run(home.path(), &["translate", &path.to_string_lossy()]));
         let (exported, translated) = (bare(&exported), bare(&translated));
@@ -126,14 +176,29 @@ fn an_import_is_found_shown_searched_exported_explained_verified_and_forgotten()
     let id = session["id"].as_str().expect("an id");
     assert_eq!(session["status"], "ended");
 
-    assert_eq!(bare(&text(&run(home, &["export", id]))), bare(&text(&run(home, &["translate", &file]))));
-    assert_eq!(bare(&text(&run(home, &["rebuild", id]))), bare(&text(&run(home, &["export", id]))));
+    assert_eq!(
+        bare(&text(&run(home, &["export", id]))),
+        bare(&text(&run(home, &["translate", &file])))
+    );
+    assert_eq!(
+        bare(&text(&run(home, &["rebuild", id]))),
+        bare(&text(&run(home, &["export", id])))
+    );
     assert!(text(&run(home, &["export", id, "--format", "markdown"])).contains("# "));
-    assert!(text(&run(home, &["show", &id[..8], "--last", "3"])).lines().count() > 3);
+    assert!(
+        text(&run(home, &["show", &id[..8], "--last", "3"]))
+            .lines()
+            .count()
+            > 3
+    );
     assert!(text(&run(home, &["show", "last"])).contains("Turn 1"));
     assert!(text(&run(home, &["search", "typo"])).contains(id));
     let nothing = run(home, &["search", "\"zebra AND ("]);
-    assert_eq!(nothing.status.code(), Some(1), "what nobody said is not found, whatever its spelling");
+    assert_eq!(
+        nothing.status.code(),
+        Some(1),
+        "what nobody said is not found, whatever its spelling"
+    );
     assert!(text(&run(home, &["explain", id])).contains("session/prompt"));
     assert!(text(&run(home, &["verify"])).contains("rows equal"));
     assert!(text(&run(home, &["doctor"])).contains("all is well"));
@@ -165,13 +230,26 @@ fn masked_no_secret_stands_anywhere_in_the_folder() {
 }
 
 fn open_talk(child: &mut Child) -> (Talk<std::process::ChildStdout, std::process::ChildStdin>, Value) {
-    let mut talk = Talk::new(child.stdout.take().expect("a pipe"), child.stdin.take().expect("a pipe"));
-    talk.call("initialize", json!({"protocolVersion": 1, "clientCapabilities": {}})).expect("answered");
-    let made = talk.call("session/new", json!({"cwd": "/project", "mcpServers": []})).expect("answered");
+    let mut talk = Talk::new(
+        child.stdout.take().expect("a pipe"),
+        child.stdin.take().expect("a pipe"),
+    );
+    talk.call(
+        "initialize",
+        json!({"protocolVersion": 1, "clientCapabilities": {}}),
+    )
+    .expect("answered");
+    let made = talk
+        .call("session/new", json!({"cwd": "/project", "mcpServers": []}))
+        .expect("answered");
     (talk, made["result"]["sessionId"].clone())
 }
 
-fn ask(talk: &mut Talk<std::process::ChildStdout, std::process::ChildStdin>, session: &Value, words: &str) -> u64 {
+fn ask(
+    talk: &mut Talk<std::process::ChildStdout, std::process::ChildStdin>,
+    session: &Value,
+    words: &str,
+) -> u64 {
     let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": words}]});
     talk.request("session/prompt", prompt).expect("sent")
 }
@@ -192,14 +270,21 @@ fn said(journal: &dyn Journal, id: &SessionId) -> String {
 /// said; nothing reads as running. `TAPLINE_KILLS` says how often (10), `TAPLINE_SEED` with which moments.
 #[test]
 fn saved_means_saved_whatever_moment_wrap_is_killed_at() {
-    let number = |name: &str, or: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(or);
+    let number = |name: &str, or: u64| {
+        std::env::var(name)
+            .ok()
+            .and_then(|v| v.parse().ok())
+            .unwrap_or(or)
+    };
     let seed = number("TAPLINE_SEED", u64::from(std::process::id()));
     eprintln!("seed: TAPLINE_SEED={seed}");
     let mut random = seed;
     let home = tempfile::tempdir().expect("a folder");
     let mut known: Vec<SessionId> = Vec::new();
     for round in 0..number("TAPLINE_KILLS", 10) {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let frames = 1 + (random >> 33) % 6000;
         let mut child = wrapped(home.path(), &["builtin:stream-20000"]);
         let (mut talk, session) = open_talk(&mut child);
@@ -208,14 +293,24 @@ fn saved_means_saved_whatever_moment_wrap_is_killed_at() {
         for _ in 0..frames {
             let frame = talk.frame().expect("read").expect("a frame");
             if frame["params"]["update"]["sessionUpdate"] == "agent_message_chunk" {
-                all.push_str(frame["params"]["update"]["content"]["text"].as_str().unwrap_or_default());
+                all.push_str(
+                    frame["params"]["update"]["content"]["text"]
+                        .as_str()
+                        .unwrap_or_default(),
+                );
             }
         }
         let journal = SqliteJournal::open(&Home::at(home.path())).expect("opens");
-        let query = SessionQuery { limit: 1000, ..SessionQuery::default() };
+        let query = SessionQuery {
+            limit: 1000,
+            ..SessionQuery::default()
+        };
         let fresh = |journal: &dyn Journal| {
             let entries = journal.sessions(&query).expect("read");
-            entries.into_iter().map(|e| e.session.id).find(|id| !known.contains(id))
+            entries
+                .into_iter()
+                .map(|e| e.session.id)
+                .find(|id| !known.contains(id))
         };
         let before = fresh(&journal).map(|id| (said(&journal, &id), id));
         child.kill().expect("killed");
@@ -224,25 +319,42 @@ fn saved_means_saved_whatever_moment_wrap_is_killed_at() {
         let rest = String::from_utf8_lossy(&talk.rest().unwrap_or_default()).into_owned();
         for line in rest.lines() {
             if let Ok(frame) = serde_json::from_str::<Value>(line) {
-                all.push_str(frame["params"]["update"]["content"]["text"].as_str().unwrap_or_default());
+                all.push_str(
+                    frame["params"]["update"]["content"]["text"]
+                        .as_str()
+                        .unwrap_or_default(),
+                );
             }
         }
         drop(journal);
         let list = text(&run(home.path(), &["list", "--json", "-n", "1000"]));
-        assert!(!list.contains(r#""status":"live""#), "round {round}: nothing reads as running: {list}");
+        assert!(
+            !list.contains(r#""status":"live""#),
+            "round {round}: nothing reads as running: {list}"
+        );
         let journal = SqliteJournal::open(&Home::at(home.path())).expect("opens");
         let Some(id) = fresh(&journal) else {
-            assert!(before.is_none(), "round {round}: a session that was there is gone");
+            assert!(
+                before.is_none(),
+                "round {round}: a session that was there is gone"
+            );
             continue;
         };
         let after = said(&journal, &id);
         if let Some((before, known)) = &before {
             assert_eq!(known, &id);
-            assert!(after.starts_with(before.as_str()), "round {round}: what was saved is there");
+            assert!(
+                after.starts_with(before.as_str()),
+                "round {round}: what was saved is there"
+            );
         }
         // The recorder may have been ahead of this test, but never of the agent.
         let common = after.len().min(all.len());
-        assert_eq!(after.as_bytes()[..common], all.as_bytes()[..common], "round {round}: a prefix of what was said");
+        assert_eq!(
+            after.as_bytes()[..common],
+            all.as_bytes()[..common],
+            "round {round}: a prefix of what was said"
+        );
         known.push(id);
     }
     let journal = SqliteJournal::open(&Home::at(home.path())).expect("opens");
@@ -268,14 +380,24 @@ fn eight_wraps_at_once_and_their_readers_miss_nothing() {
             })
         })
         .collect();
-    let journal: std::sync::Arc<dyn Journal> = std::sync::Arc::new(SqliteJournal::open(&Home::at(home.path())).expect("opens"));
+    let journal: std::sync::Arc<dyn Journal> =
+        std::sync::Arc::new(SqliteJournal::open(&Home::at(home.path())).expect("opens"));
     let since = Instant::now();
     let ids: Vec<SessionId> = loop {
-        let entries = journal.sessions(&SessionQuery { limit: 100, ..SessionQuery::default() }).expect("read");
+        let entries = journal
+            .sessions(&SessionQuery {
+                limit: 100,
+                ..SessionQuery::default()
+            })
+            .expect("read");
         if entries.len() == 8 {
             break entries.into_iter().map(|e| e.session.id).collect();
         }
-        assert!(since.elapsed() < Duration::from_secs(60), "eight sessions come: {}", entries.len());
+        assert!(
+            since.elapsed() < Duration::from_secs(60),
+            "eight sessions come: {}",
+            entries.len()
+        );
         std::thread::sleep(Duration::from_millis(20));
     };
     let readers: Vec<_> = ids
@@ -286,7 +408,16 @@ fn eight_wraps_at_once_and_their_readers_miss_nothing() {
                 let mut rows = std::collections::BTreeMap::new();
                 let mut cursor = 0;
                 loop {
-                    let followed = journal.follow(&id, cursor, Follow { limit: 7, appends: false }).expect("read");
+                    let followed = journal
+                        .follow(
+                            &id,
+                            cursor,
+                            Follow {
+                                limit: 7,
+                                appends: false,
+                            },
+                        )
+                        .expect("read");
                     for news in &followed.news {
                         assert!(news.cursor() > cursor, "cursors rise");
                         cursor = news.cursor();
@@ -302,7 +433,9 @@ fn eight_wraps_at_once_and_their_readers_miss_nothing() {
                     if matches!(entry.status, Status::Ended | Status::Cut) && entry.cursor <= cursor {
                         return rows.into_values().collect::<Vec<_>>();
                     }
-                    journal.wait(&Watch::Session(id.clone(), cursor), Duration::from_millis(200)).expect("waits");
+                    journal
+                        .wait(&Watch::Session(id.clone(), cursor), Duration::from_millis(200))
+                        .expect("waits");
                 }
             })
         })
@@ -328,7 +461,10 @@ fn a_file_that_is_no_journal_is_left_alone_and_named() {
     assert_eq!(output.status.code(), Some(69));
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(error.contains(&*database.to_string_lossy()), "{error}");
-    assert_eq!(std::fs::read(&database).expect("read"), b"my diary, not a journal of Tapline at all");
+    assert_eq!(
+        std::fs::read(&database).expect("read"),
+        b"my diary, not a journal of Tapline at all"
+    );
     // The agent runs all the same, and its inputs go to a side file.
     let mut child = wrapped(home.path(), &["builtin:echo"]);
     let (mut talk, session) = open_talk(&mut child);
@@ -336,7 +472,9 @@ fn a_file_that_is_no_journal_is_left_alone_and_named() {
     talk.until_answer(id).expect("answered");
     talk.close();
     assert!(child.wait().expect("ends").success());
-    let side = std::fs::read_dir(home.path().join("spill")).expect("the folder of side files").count();
+    let side = std::fs::read_dir(home.path().join("spill"))
+        .expect("the folder of side files")
+        .count();
     assert_eq!(side, 1);
     std::fs::remove_file(&database).expect("moved away");
     let doctor = text(&run(home.path(), &["doctor"]));
@@ -349,7 +487,14 @@ fn a_file_that_is_no_journal_is_left_alone_and_named() {
 fn demo_plays_a_chat_and_leaves_it_in_a_journal() {
     let home = tempfile::tempdir().expect("a folder");
     let shown = text(&run(home.path(), &["demo", "--fast"]));
-    for words in ["Turn 1", "allowed", "rejected", "Background command", "failed", "tapline show"] {
+    for words in [
+        "Turn 1",
+        "allowed",
+        "rejected",
+        "Background command",
+        "failed",
+        "tapline show",
+    ] {
         assert!(shown.contains(words), "{words:?} is not in {shown}");
     }
     let list = text(&run(&home.path().join("demo"), &["list"]));

@@ -500,7 +500,11 @@ fn history_an_error_that_is_null_is_an_error_of_which_nothing_is_known() {
     t.shows(&["- status error \"The agent refused a session with an error.\""]);
     let row = t.the(Kind::Status);
     let written = serde_json::to_value(row).expect("a row has a JSON form");
-    assert_eq!(written["detail"], json!({"source": "session/new"}), "a `null` in it would not be read again");
+    assert_eq!(
+        written["detail"],
+        json!({"source": "session/new"}),
+        "a `null` in it would not be read again"
+    );
 }
 
 #[test]
