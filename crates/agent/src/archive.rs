@@ -10,7 +10,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tapline_journal::{Begin, Error, Journal, Mode, Owner, RowLookup, Writer, WriterOptions};
 use tapline_recorder::{Opened, SessionRef, Store, TapeRecord, Way};
-use tapline_timeline::{Append, Change, Close, Lookup as _, Row, RowId, Session, SessionId, SessionState, Time, Timeline};
+use tapline_timeline::{
+    Append, Change, Close, Lookup as _, Row, RowId, Session, SessionId, SessionState, Time, Timeline,
+};
 
 use crate::wrap::{Archive, Input, Ledger, Trouble};
 
@@ -19,8 +21,9 @@ use crate::wrap::{Archive, Input, Ledger, Trouble};
 pub struct ArchiveOptions {
     /// How Tapline came to the sessions.
     pub mode: Mode,
-    /// Under what the agent's own session ids are kept: a name or command of the agent, the same each time.
-    pub agent: String,
+    /// Under what the agent's own session ids are kept: a name or command of the agent, the same each time. Nothing: what
+    /// the record's own opening calls it.
+    pub agent: Option<String>,
     /// For an import: a key made from the content.
     pub origin: Option<String>,
     /// How long writing an input may wait when the journal is behind. Nothing: never, the caller keeps inputs elsewhere.
@@ -61,6 +64,7 @@ impl JournalArchive {
         };
         Ok(JournalLedger {
             journal: Arc::clone(&self.journal),
+            agent: self.options.agent.clone().unwrap_or_default(),
             options: self.options.clone(),
             connection: connection.to_owned(),
             lookup: writer.lookup(),
@@ -94,6 +98,8 @@ impl Archive for JournalArchive {
 pub struct JournalLedger {
     journal: Arc<dyn Journal>,
     options: ArchiveOptions,
+    /// Under what the agent's own session ids are kept.
+    agent: String,
     connection: String,
     writer: Writer,
     lookup: RowLookup,
@@ -160,15 +166,26 @@ impl JournalLedger {
     /// Where the journal cannot save it.
     pub fn save(&mut self) -> Result<(), Error> {
         if let Some(lasting) = &self.lasting {
-            return Err(Error::IntentRefused { reason: lasting.clone() });
+            return Err(Error::IntentRefused {
+                reason: lasting.clone(),
+            });
         }
         self.writer.flush()
     }
 
+    /// What the journal has taken it keeps and tries again; these pass.
     fn fail(&mut self, error: &Error) {
-        if !matches!(error, Error::Full { .. } | Error::Locked { .. } | Error::Behind { .. }) {
-            self.lasting.get_or_insert_with(|| error.to_string());
+        if !matches!(
+            error,
+            Error::Full { .. } | Error::Locked { .. } | Error::Behind { .. }
+        ) {
+            self.lose(error);
         }
+    }
+
+    /// The journal has not taken something: nothing that comes after it may be written.
+    fn lose(&mut self, error: &Error) {
+        self.lasting.get_or_insert_with(|| error.to_string());
     }
 
     /// `place` is the session's place in an import, of which it keeps the key; nothing for a session that is there.
@@ -196,7 +213,9 @@ impl JournalLedger {
 
     /// Goes over from what is given again to what is new.
     fn go_on(&mut self, at: usize) {
-        let Some(again) = self.held[at].again.take() else { return };
+        let Some(again) = self.held[at].again.take() else {
+            return;
+        };
         let id = self.held[at].id.clone();
         let seq = again.rows().last().map_or(0, |row| row.seq);
         if let Some((_, last)) = self.begin(&id, None) {
@@ -249,18 +268,33 @@ impl Store for JournalLedger {
                 ended: false,
             };
             self.held.push(held);
-            return Opened { session: Session::new(id), seq: 0 };
+            return Opened {
+                session: Session::new(id),
+                seq: 0,
+            };
         }
         let known = match (provider, way) {
-            (Some(provider), Way::Known | Way::Child(_)) => {
-                self.journal.session_of_provider(&self.options.agent, provider).ok().flatten()
-            }
+            (Some(provider), Way::Known | Way::Child(_)) => self
+                .journal
+                .session_of_provider(&self.agent, provider)
+                .ok()
+                .flatten(),
             _ => None,
         };
-        let entry = known.as_ref().and_then(|id| self.journal.session(id).ok().flatten());
+        let entry = known
+            .as_ref()
+            .and_then(|id| self.journal.session(id).ok().flatten());
         let id = known.unwrap_or_else(|| self.new_id(provider));
         let (_, seq) = self.begin(&id, Some(self.held.len())).unwrap_or_default();
-        self.held.push(Held { id: id.clone(), again: None, from: 0, shift: 0, resumed: false, provider: None, ended: false });
+        self.held.push(Held {
+            id: id.clone(),
+            again: None,
+            from: 0,
+            shift: 0,
+            resumed: false,
+            provider: None,
+            ended: false,
+        });
         let session = entry.map_or_else(|| Session::new(id), |entry| entry.session);
         Opened { session, seq }
     }
@@ -277,7 +311,9 @@ impl Store for JournalLedger {
             return;
         }
         self.go_on(at);
-        let Held { from, shift, resumed, .. } = self.held[at];
+        let Held {
+            from, shift, resumed, ..
+        } = self.held[at];
         // A settlement has changed each row that was open once, so what goes on with one counts from there.
         let moved = |seq: u64| if seq > from { (seq + shift, 0) } else { (seq, 1) };
         let told = match change {
@@ -288,16 +324,24 @@ impl Store for JournalLedger {
             }
             Change::Append(append) if resumed => {
                 let (seq, more) = moved(append.seq);
-                self.writer.apply(&Change::Append(Append { seq, revision: append.revision + more, ..*append }))
+                self.writer.apply(&Change::Append(Append {
+                    seq,
+                    revision: append.revision + more,
+                    ..*append
+                }))
             }
             Change::Close(close) if resumed => {
                 let (seq, more) = moved(close.seq);
-                self.writer.apply(&Change::Close(Close { seq, revision: close.revision + more, ..*close }))
+                self.writer.apply(&Change::Close(Close {
+                    seq,
+                    revision: close.revision + more,
+                    ..*close
+                }))
             }
             change => self.writer.apply(change),
         };
         if let Err(error) = told {
-            self.fail(&error);
+            self.lose(&error);
         }
         if let Change::Session(session) = change {
             self.held[at].ended = session.state == SessionState::Ended;
@@ -307,9 +351,9 @@ impl Store for JournalLedger {
             && self.held[at].provider.as_ref() != Some(provider)
         {
             self.held[at].provider = Some(provider.clone());
-            let kept = self.writer.provider(&session.id, &self.options.agent, provider);
+            let kept = self.writer.provider(&session.id, &self.agent, provider);
             if let Err(error) = kept {
-                self.fail(&error);
+                self.lose(&error);
             }
         }
     }
@@ -331,19 +375,24 @@ impl Store for JournalLedger {
             return;
         }
         if let Err(error) = self.writer.blob(bytes) {
-            self.fail(&error);
+            self.lose(&error);
         }
     }
 
     fn input(&mut self, record: &TapeRecord<'_>) {
         self.number = record.number;
+        if self.options.agent.is_none()
+            && let Some(opening) = &record.opening
+        {
+            self.agent = opening.hint.as_deref().unwrap_or_default().to_owned();
+        }
         if self.is_again() || self.lasting.is_some() {
             return;
         }
         self.bytes.clear();
         record.encode(&mut self.bytes);
         if let Err(error) = self.writer.input(record.number, record.at, &self.bytes) {
-            self.fail(&error);
+            self.lose(&error);
         }
     }
 
@@ -372,7 +421,9 @@ impl Ledger for JournalLedger {
         if let Some(lasting) = &self.lasting {
             return Some(Trouble::Lasting(lasting.clone()));
         }
-        self.writer.trouble().map(|error| Trouble::Passing(error.to_string()))
+        self.writer
+            .trouble()
+            .map(|error| Trouble::Passing(error.to_string()))
     }
 
     fn flush(&mut self) {

@@ -32,7 +32,7 @@ fn fixtures() -> Vec<PathBuf> {
 fn options(name: &str) -> ArchiveOptions {
     ArchiveOptions {
         mode: Mode::Imported,
-        agent: name.to_owned(),
+        agent: Some(name.to_owned()),
         origin: Some(name.to_owned()),
         patience: Some(Duration::from_secs(60)),
     }
@@ -40,7 +40,8 @@ fn options(name: &str) -> ArchiveOptions {
 
 /// Reads the lines of a file into a recorder; without `whole` the recorder is left as a killed process leaves it.
 fn read<S: Store + 'static>(lines: &[&str], store: S) -> Recorder<S> {
-    let mut recording: Recording<S, Silent> = Recording::new(move |hint| Recorder::new(store, hint).with_seed("seed."));
+    let mut recording: Recording<S, Silent> =
+        Recording::new(move |hint| Recorder::new(store, hint).with_seed("seed."));
     for line in lines {
         let _ = recording.line(line);
     }
@@ -49,7 +50,12 @@ fn read<S: Store + 'static>(lines: &[&str], store: S) -> Recorder<S> {
 
 /// Rows as JSON, under neutral session ids and without what only a journal knows.
 fn told(sessions: &[(Session, Vec<Arc<Row>>)]) -> Vec<String> {
-    let number = |id: &SessionId| sessions.iter().position(|(s, _)| s.id == *id).map(|n| SessionId::from(format!("<{n}>")));
+    let number = |id: &SessionId| {
+        sessions
+            .iter()
+            .position(|(s, _)| s.id == *id)
+            .map(|n| SessionId::from(format!("<{n}>")))
+    };
     let session = |id: &SessionId| number(id).unwrap_or_else(|| SessionId::from("<other>"));
     let mut out = Vec::new();
     for (n, (known, rows)) in sessions.iter().enumerate() {
@@ -68,7 +74,10 @@ fn told(sessions: &[(Session, Vec<Arc<Row>>)]) -> Vec<String> {
             }
             out.push(format!("{n} {}", serde_json::to_string(&row).unwrap()));
         }
-        out.push(format!("{n} {:?} {:?} {:?}", known.title, known.context, known.provider_sessions));
+        out.push(format!(
+            "{n} {:?} {:?} {:?}",
+            known.title, known.context, known.provider_sessions
+        ));
     }
     out
 }
@@ -85,7 +94,10 @@ fn same(name: &str, left: &[(Session, Vec<Arc<Row>>)], right: &[(Session, Vec<Ar
 fn in_memory(lines: &[&str]) -> Vec<(Session, Vec<Arc<Row>>)> {
     let recorder = read(lines, Memory::new());
     let timelines = recorder.store().timelines();
-    timelines.iter().filter_map(|t| Some((t.session()?.clone(), t.rows().to_vec()))).collect()
+    timelines
+        .iter()
+        .filter_map(|t| Some((t.session()?.clone(), t.rows().to_vec())))
+        .collect()
 }
 
 fn in_journal(journal: &dyn Journal, ids: &[SessionId]) -> Vec<(Session, Vec<Arc<Row>>)> {
@@ -93,7 +105,10 @@ fn in_journal(journal: &dyn Journal, ids: &[SessionId]) -> Vec<(Session, Vec<Arc
         .map(|id| {
             let entry = journal.session(id).unwrap().unwrap();
             assert_ne!(entry.status, Status::Live, "nothing reads as running");
-            (entry.session, journal.rows(id, Window::From(1, 1_000_000)).unwrap())
+            (
+                entry.session,
+                journal.rows(id, Window::From(1, 1_000_000)).unwrap(),
+            )
         })
         .collect()
 }
@@ -108,7 +123,9 @@ fn one_path_every_recording_gives_the_same_rows_in_a_journal_as_in_memory() {
         let text = String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned();
         let lines: Vec<&str> = text.lines().collect();
         let name = file.to_string_lossy().into_owned();
-        let ledger = JournalArchive::new(Arc::clone(&journal), options(&name)).ledger(&name).unwrap();
+        let ledger = JournalArchive::new(Arc::clone(&journal), options(&name))
+            .ledger(&name)
+            .unwrap();
         let (ledger, _) = read(&lines, ledger).into_parts();
         let ids: Vec<_> = ledger.sessions().cloned().collect();
         ledger.end().unwrap();
@@ -121,9 +138,17 @@ fn one_path_every_recording_gives_the_same_rows_in_a_journal_as_in_memory() {
 fn saved_means_saved_an_import_that_was_broken_off_goes_on_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let journal: Arc<dyn Journal> = Arc::new(SqliteJournal::open(&Home::at(folder.path())).unwrap());
-    let some = ["claude/s14-subagent", "grok/background-complete", "codex/s3-tools-allow", "claude/s10s-two-sessions", "grok/two-sessions"];
+    let some = [
+        "claude/s14-subagent",
+        "grok/background-complete",
+        "codex/s3-tools-allow",
+        "claude/s10s-two-sessions",
+        "grok/two-sessions",
+    ];
     for name in some {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/recordings").join(format!("{name}.jsonl"));
+        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../fixtures/recordings")
+            .join(format!("{name}.jsonl"));
         let text = std::fs::read_to_string(&file).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         for part in [lines.len() / 4, lines.len() / 2, lines.len() - 2] {

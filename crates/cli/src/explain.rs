@@ -25,11 +25,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if !input::is_file(&args.what) {
         return crate::journal::rebuild::explain_session(&args.what, args.row.as_deref(), args.json);
     }
-    let (mut recorder, failure) = input::read(&args.what, |hint| Recorder::watched(Memory::new(), hint, Account::new()))?;
+    let (mut recorder, failure) = input::read(&args.what, |hint| {
+        Recorder::watched(Memory::new(), hint, Account::new())
+    })?;
     let account = std::mem::take(recorder.watch_mut());
     let row = match &args.row {
         Some(wanted) => {
-            let rows = recorder.store().timelines().iter().flat_map(|t| t.rows().iter().map(|r| &r.id));
+            let rows = recorder
+                .store()
+                .timelines()
+                .iter()
+                .flat_map(|t| t.rows().iter().map(|r| &r.id));
             Some(find_row(rows, wanted)?)
         }
         None => None,
@@ -42,10 +48,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
 pub(crate) fn print(entries: &[Entry], row: Option<&str>, json: bool) -> Outcome {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let concerns = |entry: &&Entry| {
-        row.is_none_or(|row| entry.rows.iter().any(|t| t.row.as_ref().is_some_and(|r| r.as_str() == row)))
+        row.is_none_or(|row| {
+            entry
+                .rows
+                .iter()
+                .any(|t| t.row.as_ref().is_some_and(|r| r.as_str() == row))
+        })
     };
     for entry in entries.iter().filter(concerns) {
-        if json { translate::line(&mut out, entry)? } else { text(&mut out, entry)? }
+        if json {
+            translate::line(&mut out, entry)?
+        } else {
+            text(&mut out, entry)?
+        }
     }
     if !json && row.is_none() {
         summary(&mut out, entries)?;
@@ -66,10 +81,15 @@ pub(crate) fn find_row<'r>(rows: impl Iterator<Item = &'r RowId>, wanted: &str) 
     }
     match found.len() {
         1 => Ok(found.remove(0)),
-        0 => Err(Failure::NotThere(format!("no row has the id {wanted}; `tapline show --json` prints all ids"))),
+        0 => Err(Failure::NotThere(format!(
+            "no row has the id {wanted}; `tapline show --json` prints all ids"
+        ))),
         n => {
             let some: Vec<&str> = found.iter().take(5).map(String::as_str).collect();
-            Err(Failure::NotThere(format!("{n} row ids end in {wanted}; give more of one: {}", some.join(", "))))
+            Err(Failure::NotThere(format!(
+                "{n} row ids end in {wanted}; give more of one: {}",
+                some.join(", ")
+            )))
         }
     }
 }
@@ -85,8 +105,17 @@ fn text(out: &mut impl Write, entry: &Entry) -> Outcome {
     for touched in &entry.rows {
         let kind = touched.kind.map(|k| format!(" {k}")).unwrap_or_default();
         match &touched.row {
-            Some(row) => writeln!(out, "          {}{kind} {}", touched.how, tapline_render::clean_line(row.as_str(), true))?,
-            None => writeln!(out, "          session {}", tapline_render::clean_line(touched.session.as_str(), true))?,
+            Some(row) => writeln!(
+                out,
+                "          {}{kind} {}",
+                touched.how,
+                tapline_render::clean_line(row.as_str(), true)
+            )?,
+            None => writeln!(
+                out,
+                "          session {}",
+                tapline_render::clean_line(touched.session.as_str(), true)
+            )?,
         }
     }
     for state in &entry.state {
@@ -100,8 +129,18 @@ fn text(out: &mut impl Write, entry: &Entry) -> Outcome {
 
 fn summary(out: &mut impl Write, entries: &[Entry]) -> Outcome {
     let changed = entries.iter().filter(|e| !e.rows.is_empty()).count();
-    let state = entries.iter().filter(|e| e.rows.is_empty() && !e.state.is_empty()).count();
-    let dropped = entries.iter().filter(|e| e.rows.is_empty() && e.state.is_empty()).count();
-    writeln!(out, "\n{} inputs: {changed} changed rows or a session, {state} changed other state, {dropped} were dropped", entries.len())?;
+    let state = entries
+        .iter()
+        .filter(|e| e.rows.is_empty() && !e.state.is_empty())
+        .count();
+    let dropped = entries
+        .iter()
+        .filter(|e| e.rows.is_empty() && e.state.is_empty())
+        .count();
+    writeln!(
+        out,
+        "\n{} inputs: {changed} changed rows or a session, {state} changed other state, {dropped} were dropped",
+        entries.len()
+    )?;
     Ok(())
 }

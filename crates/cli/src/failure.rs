@@ -55,6 +55,9 @@ impl From<std::io::Error> for Failure {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             return Failure::ClosedPipe;
         }
-        Failure::Io { path: "standard output".to_owned(), what: format!("could not be written: {error}") }
+        Failure::Io {
+            path: "standard output".to_owned(),
+            what: format!("could not be written: {error}"),
+        }
     }
 }

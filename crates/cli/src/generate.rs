@@ -25,7 +25,10 @@ pub(crate) fn completions(args: &CompletionArgs, mut command: clap::Command) -> 
 }
 
 pub(crate) fn man(args: &ManArgs, command: clap::Command) -> Outcome {
-    let failed = |e: std::io::Error| Failure::Io { path: args.folder.display().to_string(), what: format!("could not be written: {e}") };
+    let failed = |e: std::io::Error| Failure::Io {
+        path: args.folder.display().to_string(),
+        what: format!("could not be written: {e}"),
+    };
     std::fs::create_dir_all(&args.folder).map_err(failed)?;
     clap_mangen::generate_to(command, &args.folder).map_err(failed)
 }

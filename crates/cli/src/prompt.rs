@@ -48,7 +48,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
 fn convert() -> Outcome {
     let mut out = BufWriter::new(std::io::stdout().lock());
     for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|e| Failure::Io { path: "standard input".to_owned(), what: e.to_string() })?;
+        let line = line.map_err(|e| Failure::Io {
+            path: "standard input".to_owned(),
+            what: e.to_string(),
+        })?;
         if line.trim().is_empty() {
             continue;
         }
@@ -65,7 +68,10 @@ fn check(file: &str, form_only: bool) -> Outcome {
     } else {
         std::fs::File::open(file).and_then(|mut f| f.read_to_string(&mut text))
     };
-    read.map_err(|e| Failure::NoInput { path: file.to_owned(), what: e.to_string() })?;
+    read.map_err(|e| Failure::NoInput {
+        path: file.to_owned(),
+        what: e.to_string(),
+    })?;
     let faults = match Prompt::parse(&text) {
         Ok(_) if form_only => Vec::new(),
         Ok(prompt) => Checks::all().run(&prompt),
@@ -86,7 +92,10 @@ fn media_types(files: &[String]) -> Outcome {
     let mut out = std::io::stdout().lock();
     let mut unknown = 0;
     for file in files {
-        let bytes = std::fs::read(file).map_err(|e| Failure::NoInput { path: file.clone(), what: e.to_string() })?;
+        let bytes = std::fs::read(file).map_err(|e| Failure::NoInput {
+            path: file.clone(),
+            what: e.to_string(),
+        })?;
         match tapline_prompt::media_type::detect_bytes(&bytes, None) {
             Some(kind) => writeln!(out, "{file}: {kind}")?,
             None => {
@@ -95,5 +104,12 @@ fn media_types(files: &[String]) -> Outcome {
             }
         }
     }
-    if unknown > 0 { Err(Failure::NotThere(format!("{unknown} of {} files have no known signature", files.len()))) } else { Ok(()) }
+    if unknown > 0 {
+        Err(Failure::NotThere(format!(
+            "{unknown} of {} files have no known signature",
+            files.len()
+        )))
+    } else {
+        Ok(())
+    }
 }

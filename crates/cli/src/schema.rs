@@ -32,6 +32,10 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../formats/timeline.schema.json");
         let text = std::fs::read_to_string(path).expect("formats/timeline.schema.json is in the repository");
         let stored: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
-        assert_eq!(stored, super::schema(), "write it anew with `cargo run -p tapline-cli -- schema > formats/timeline.schema.json`");
+        assert_eq!(
+            stored,
+            super::schema(),
+            "write it anew with `cargo run -p tapline-cli -- schema > formats/timeline.schema.json`"
+        );
     }
 }

@@ -31,32 +31,70 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let Some(editor) = Editor::parse(&args.editor) else {
         return Err(Failure::NotThere(format!("no editor is called {}", args.editor)));
     };
-    let request = Request { tapline: own_name(), agent: args.agent.clone(), command: args.command.clone() };
+    let request = Request {
+        tapline: own_name(),
+        agent: args.agent.clone(),
+        command: args.command.clone(),
+    };
     let path = match (&args.file, places()) {
         (Some(file), _) => file.clone(),
         (None, Some(places)) => editor.settings(&places),
-        (None, None) => return Err(Failure::NotThere("no home folder is known; name the settings with --file".to_owned())),
+        (None, None) => {
+            return Err(Failure::NotThere(
+                "no home folder is known; name the settings with --file".to_owned(),
+            ));
+        }
     };
     let mut out = std::io::stdout().lock();
     if !args.write {
-        writeln!(out, "In {} ({}):\n\n{}", path.display(), editor.name(), setup::snippet(editor, &request).trim_end())?;
-        writeln!(out, "\n`tapline setup {} --write` makes the change, after a backup.", editor.word())?;
+        writeln!(
+            out,
+            "In {} ({}):\n\n{}",
+            path.display(),
+            editor.name(),
+            setup::snippet(editor, &request).trim_end()
+        )?;
+        writeln!(
+            out,
+            "\n`tapline setup {} --write` makes the change, after a backup.",
+            editor.word()
+        )?;
         return Ok(());
     }
     let old = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(e) => return Err(Failure::NoInput { path: path.display().to_string(), what: e.to_string() }),
+        Err(e) => {
+            return Err(Failure::NoInput {
+                path: path.display().to_string(),
+                what: e.to_string(),
+            });
+        }
     };
-    let failed = |what: String| Failure::Data { path: path.display().to_string(), what };
+    let failed = |what: String| Failure::Data {
+        path: path.display().to_string(),
+        what,
+    };
     let edited = setup::edit(editor, &old, &request).map_err(|e| failed(e.to_string()))?;
     if edited.wrapped.is_empty() && edited.added.is_empty() {
-        writeln!(out, "{}: nothing to change; wrapped already: {}", path.display(), list(&edited.already))?;
+        writeln!(
+            out,
+            "{}: nothing to change; wrapped already: {}",
+            path.display(),
+            list(&edited.already)
+        )?;
         return Ok(());
     }
-    let backup = setup::write(&path, &edited.text)
-        .map_err(|e| Failure::Io { path: path.display().to_string(), what: format!("could not be written: {e}") })?;
-    writeln!(out, "{}: wrapped {}", path.display(), list(&[edited.wrapped, edited.added].concat()))?;
+    let backup = setup::write(&path, &edited.text).map_err(|e| Failure::Io {
+        path: path.display().to_string(),
+        what: format!("could not be written: {e}"),
+    })?;
+    writeln!(
+        out,
+        "{}: wrapped {}",
+        path.display(),
+        list(&[edited.wrapped, edited.added].concat())
+    )?;
     if let Some(backup) = backup {
         writeln!(out, "What stood there is kept in {}", backup.display())?;
     }
@@ -64,16 +102,25 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 fn list(names: &[String]) -> String {
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
 }
 
 /// `tapline`, where the shell would find this very program under that name; else its path.
 fn own_name() -> String {
-    let Ok(own) = std::env::current_exe() else { return "tapline".to_owned() };
-    let on_path = std::env::var_os("PATH").is_some_and(|path| {
-        std::env::split_paths(&path).any(|folder| same(&folder.join("tapline"), &own))
-    });
-    if on_path { "tapline".to_owned() } else { own.display().to_string() }
+    let Ok(own) = std::env::current_exe() else {
+        return "tapline".to_owned();
+    };
+    let on_path = std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| same(&folder.join("tapline"), &own)));
+    if on_path {
+        "tapline".to_owned()
+    } else {
+        own.display().to_string()
+    }
 }
 
 fn same(a: &Path, b: &Path) -> bool {
@@ -83,5 +130,9 @@ fn same(a: &Path, b: &Path) -> bool {
 fn places() -> Option<Places> {
     let home = std::env::var_os("HOME").filter(|h| !h.is_empty())?;
     let config = std::env::var_os("XDG_CONFIG_HOME").filter(|c| !c.is_empty());
-    Some(Places { home: home.into(), config: config.map(Into::into), mac: cfg!(target_os = "macos") })
+    Some(Places {
+        home: home.into(),
+        config: config.map(Into::into),
+        mac: cfg!(target_os = "macos"),
+    })
 }

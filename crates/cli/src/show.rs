@@ -51,7 +51,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let terminal = of_standard_output(args.color, fold(args));
     let chats: Vec<Chat<'_>> = timelines
         .iter()
-        .filter_map(|t| t.session().map(|session| Chat { session, rows: t.rows() }))
+        .filter_map(|t| {
+            t.session().map(|session| Chat {
+                session,
+                rows: t.rows(),
+            })
+        })
         .collect();
     draw(&chats, &terminal, !args.no_pager)?;
     failure.map_or(Ok(()), Err)
@@ -66,7 +71,10 @@ fn fold(args: &Args) -> Fold {
 }
 
 fn draw(chats: &[Chat<'_>], terminal: &Terminal, paged: bool) -> Outcome {
-    let mut out = Text { out: BufWriter::new(Output::paged(paged)), error: None };
+    let mut out = Text {
+        out: BufWriter::new(Output::paged(paged)),
+        error: None,
+    };
     let drawn = render_to(chats, terminal, &mut out);
     match (drawn, out.error.take()) {
         (Err(_), Some(error)) => Err(Failure::from(error)),
@@ -93,12 +101,19 @@ fn session(args: &Args) -> Outcome {
         let mut out = BufWriter::new(std::io::stdout().lock());
         for (entry, rows) in family.iter().zip(&all) {
             translate::line(&mut out, &entry.session)?;
-            rows.iter().try_for_each(|row| translate::line(&mut out, &**row))?;
+            rows.iter()
+                .try_for_each(|row| translate::line(&mut out, &**row))?;
         }
         return Ok(out.flush()?);
     }
-    let chats: Vec<Chat<'_>> =
-        family.iter().zip(&all).map(|(entry, rows)| Chat { session: &entry.session, rows }).collect();
+    let chats: Vec<Chat<'_>> = family
+        .iter()
+        .zip(&all)
+        .map(|(entry, rows)| Chat {
+            session: &entry.session,
+            rows,
+        })
+        .collect();
     draw(&chats, &terminal, !args.no_pager)
 }
 

@@ -27,13 +27,22 @@ pub(crate) fn of_standard_output(color: Color, fold: Fold) -> Terminal {
         Color::Auto => !set("NO_COLOR") && (set("CLICOLOR_FORCE") || (is_terminal && !dumb)),
     };
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    let width = columns.or_else(|| terminal_size::terminal_size().map(|(w, _)| w.0)).unwrap_or(100);
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|n| std::env::var(n).ok().filter(|v| !v.is_empty()));
+    let width = columns
+        .or_else(|| terminal_size::terminal_size().map(|(w, _)| w.0))
+        .unwrap_or(100);
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|n| std::env::var(n).ok().filter(|v| !v.is_empty()));
     let unicode = locale.is_none_or(|l| {
         let l = l.to_ascii_lowercase();
         l.contains("utf-8") || l.contains("utf8")
     });
-    Terminal { width, color, unicode, fold }
+    Terminal {
+        width,
+        color,
+        unicode,
+        fold,
+    }
 }
 
 /// Where a long text goes: through a pager on a terminal, else straight to standard output.
@@ -55,7 +64,11 @@ impl Output {
             return Self { pager: None };
         }
         // What fits on the screen stays there; colours are passed on.
-        let child = Command::new(program).args(words).env("LESS", "FRX").stdin(Stdio::piped()).spawn();
+        let child = Command::new(program)
+            .args(words)
+            .env("LESS", "FRX")
+            .stdin(Stdio::piped())
+            .spawn();
         Self { pager: child.ok() }
     }
 }

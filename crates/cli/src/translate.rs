@@ -41,7 +41,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
             let (recorder, failure) = input::read(&args.file, |hint| Recorder::new(Memory::new(), hint))?;
             let mut out = BufWriter::new(std::io::stdout().lock());
             for (n, timeline) in recorder.store().timelines().iter().enumerate() {
-                let Some(session) = timeline.session() else { continue };
+                let Some(session) = timeline.session() else {
+                    continue;
+                };
                 if n > 0 {
                     out.write_all(b"\n")?;
                 }
@@ -74,7 +76,9 @@ pub(crate) fn line(out: &mut impl Write, value: &impl serde::Serialize) -> Outco
 }
 
 fn events(file: &str) -> Outcome {
-    let (mut recorder, failure) = input::read(file, |hint| Recorder::watched(Memory::new(), hint, Printer::default()))?;
+    let (mut recorder, failure) = input::read(file, |hint| {
+        Recorder::watched(Memory::new(), hint, Printer::default())
+    })?;
     let printer = recorder.watch_mut();
     if let Some(error) = printer.error.take() {
         return Err(error.into());
@@ -91,7 +95,10 @@ struct Printer {
 
 impl Default for Printer {
     fn default() -> Self {
-        Self { out: BufWriter::new(std::io::stdout()), error: None }
+        Self {
+            out: BufWriter::new(std::io::stdout()),
+            error: None,
+        }
     }
 }
 
@@ -101,8 +108,14 @@ impl Watch for Printer {
             return;
         }
         let mut object = serde_json::json!({ "input": stamp.number, "session": session });
-        if let (Some(object), Ok(Value::Object(members))) = (object.as_object_mut(), serde_json::to_value(event)) {
-            object.extend(members.into_iter().filter_map(|(name, value)| Some((name, without_nothing(value)?))));
+        if let (Some(object), Ok(Value::Object(members))) =
+            (object.as_object_mut(), serde_json::to_value(event))
+        {
+            object.extend(
+                members
+                    .into_iter()
+                    .filter_map(|(name, value)| Some((name, without_nothing(value)?))),
+            );
         }
         let written = serde_json::to_writer(&mut self.out, &object).map_err(std::io::Error::from);
         if let Err(error) = written.and_then(|()| self.out.write_all(b"\n")) {
@@ -117,8 +130,10 @@ fn without_nothing(value: Value) -> Option<Value> {
         Value::Null | Value::Bool(false) => None,
         Value::Array(items) if items.is_empty() => None,
         Value::Object(members) => {
-            let members: serde_json::Map<_, _> =
-                members.into_iter().filter_map(|(name, value)| Some((name, without_nothing(value)?))).collect();
+            let members: serde_json::Map<_, _> = members
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, without_nothing(value)?)))
+                .collect();
             (!members.is_empty()).then_some(Value::Object(members))
         }
         other => Some(other),

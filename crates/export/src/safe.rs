@@ -155,6 +155,9 @@ fn rewritten(text: &str) -> Option<String> {
         Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)) => {
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced("".into())))
         }
+        Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(line(&language).into())))
+        }
         Event::Start(Tag::HtmlBlock) => {
             html = true;
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced("html".into())))
@@ -277,6 +280,7 @@ mod tests {
         );
         assert_eq!(nested("```rs\nfn"), "```rs\nfn\n```\n");
         assert_eq!(nested("a&#27;[2Jb&#x202e;c"), "a\u{fffd}\\[2Jb\u{fffd}c\n");
+        assert_eq!(nested("```&#27;[31m\na"), "```\u{fffd}[31m\na\n```\n");
         assert_eq!(nested("a <b>c</b>"), "a `<b>`c`</b>`\n");
         assert_eq!(
             nested("see [x]\n\n[x]: https://a.example"),

@@ -18,6 +18,7 @@ mod parse;
 mod text;
 mod write;
 
+use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 pub use number::Number;
@@ -128,8 +129,11 @@ impl Json {
 }
 
 /// The members of a JSON object, in order.
+///
+/// Most objects of a prompt have a handful of short names, so the hash is one that is quick for those; it
+/// is seeded at random, so that nobody can choose names that collide.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Object(IndexMap<Box<str>, Json>);
+pub struct Object(IndexMap<Box<str>, Json, RandomState>);
 
 impl Object {
     /// An object without members.

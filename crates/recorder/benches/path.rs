@@ -47,7 +47,9 @@ impl Traffic {
 }
 
 fn bench<T>(bencher: Bencher<'_, '_>, lines: &[Input], way: impl Fn(&[Input]) -> T + Sync) {
-    bencher.counter(ItemsCount::new(lines.len())).bench(|| way(black_box(lines)));
+    bencher
+        .counter(ItemsCount::new(lines.len()))
+        .bench(|| way(black_box(lines)));
 }
 
 #[divan::bench(args = ALL, sample_count = 30)]

@@ -12,7 +12,10 @@ fn main() {
                 generate::Direction::FromAgent => Direction::In,
                 generate::Direction::FromClient => Direction::Out,
             };
-            (direction, String::from_utf8_lossy(&frame.bytes).trim_end().to_owned())
+            (
+                direction,
+                String::from_utf8_lossy(&frame.bytes).trim_end().to_owned(),
+            )
         })
         .collect();
     let start = std::time::Instant::now();
@@ -26,5 +29,8 @@ fn main() {
         seen += recorder.number();
     }
     let took = start.elapsed();
-    println!("{seen} frames in {took:?}: {:.0} ns a frame", took.as_nanos() as f64 / seen as f64);
+    println!(
+        "{seen} frames in {took:?}: {:.0} ns a frame",
+        took.as_nanos() as f64 / seen as f64
+    );
 }

@@ -14,8 +14,12 @@ use support::Input;
 type Way = fn(&[Input]) -> u64;
 
 const WAYS: [(&str, &str, Way); 4] = [
-    ("envelopes", "serde_json, envelopes only", |lines| support::envelopes(lines) as u64),
-    ("typed", "agent-client-protocol-schema, typed", |lines| support::typed(lines) as u64),
+    ("envelopes", "serde_json, envelopes only", |lines| {
+        support::envelopes(lines) as u64
+    }),
+    ("typed", "agent-client-protocol-schema, typed", |lines| {
+        support::typed(lines) as u64
+    }),
     ("events", "tapline, frames to events", support::events),
     ("rows", "tapline, frames to rows", support::rows),
 ];
@@ -42,7 +46,10 @@ fn main() -> ExitCode {
             }
             let start = Instant::now();
             std::hint::black_box(way(&lines));
-            println!("{name}\t{:.0}", lines.len() as f64 / start.elapsed().as_secs_f64());
+            println!(
+                "{name}\t{:.0}",
+                lines.len() as f64 / start.elapsed().as_secs_f64()
+            );
         }
     }
     ExitCode::SUCCESS

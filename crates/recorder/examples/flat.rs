@@ -12,7 +12,10 @@ fn main() {
     if counts.is_empty() {
         counts = vec![1_000_000, 3_000_000];
     }
-    println!("{:>10}  {:<12} {:>10} {:>10}  peak memory", "frames", "traffic", "changes", "rows");
+    println!(
+        "{:>10}  {:<12} {:>10} {:>10}  peak memory",
+        "frames", "traffic", "changes", "rows"
+    );
     for count in counts {
         report("many turns", count, support::play(generate::turns(count, 1)));
         report("one reply", count, support::play(generate::chunks(count, 1)));
@@ -21,8 +24,14 @@ fn main() {
 
 fn report(traffic: &str, count: usize, recorder: tapline_recorder::Recorder<support::Forgetful>) {
     let store = recorder.store();
-    let peak = peak().map_or_else(|| "unknown on this system".to_owned(), |kib| format!("{:.1} MiB", kib as f64 / 1024.0));
-    println!("{count:>10}  {traffic:<12} {:>10} {:>10}  {peak}", store.changes, store.rows);
+    let peak = peak().map_or_else(
+        || "unknown on this system".to_owned(),
+        |kib| format!("{:.1} MiB", kib as f64 / 1024.0),
+    );
+    println!(
+        "{count:>10}  {traffic:<12} {:>10} {:>10}  {peak}",
+        store.changes, store.rows
+    );
 }
 
 /// Peak resident memory of this process in KiB, where the system tells.

@@ -23,7 +23,8 @@ const STREAMS: usize = 64;
 /// Most tools of one connection that are remembered as known.
 const KNOWN_TOOLS: usize = 4096;
 
-static DEFAULT: LazyLock<Rules> = LazyLock::new(|| Rules::new().with_private_members(tapline_translate::dialects::private_members()));
+static DEFAULT: LazyLock<Rules> =
+    LazyLock::new(|| Rules::new().with_private_members(tapline_translate::dialects::private_members()));
 
 /// The rules that a recorder has unless it is given others: all built-in ones, and what the dialects know as private.
 pub fn default_rules() -> Rules {
@@ -53,7 +54,9 @@ struct Stream {
 impl Stream {
     /// Whether the frame was looked through before, but for its text.
     fn knows(&self, before: &str, after: &str) -> bool {
-        self.clean.as_ref().is_some_and(|(b, a)| **a == *after && **b == *before)
+        self.clean
+            .as_ref()
+            .is_some_and(|(b, a)| **a == *after && **b == *before)
     }
 }
 
@@ -103,7 +106,13 @@ impl<'a> Piece<'_, 'a> {
 
 impl Masking {
     pub(crate) fn new(rules: Rules) -> Self {
-        Self { rules, streams: VecDeque::new(), last: None, known_tools: HashSet::new(), hasher: RandomState::new() }
+        Self {
+            rules,
+            streams: VecDeque::new(),
+            last: None,
+            known_tools: HashSet::new(),
+            hasher: RandomState::new(),
+        }
     }
 
     /// Masks a line of standard error.
@@ -123,22 +132,43 @@ impl Masking {
             Cow::Owned(text) => Cow::Owned(stream.mask.push(text).into_owned()),
         };
         if out == text {
-            return Some(Repeated { line: Cow::Borrowed(line), text: out });
+            return Some(Repeated {
+                line: Cow::Borrowed(line),
+                text: out,
+            });
         }
         let line = tapline_redact::replace_string(line, head.len()..head.len() + literal.len(), &out);
         if stream.mask.held() > 0 {
             stream.last.clone_from(&line);
         }
-        Some(Repeated { line: Cow::Owned(line), text: out })
+        Some(Repeated {
+            line: Cow::Owned(line),
+            text: out,
+        })
     }
 
     /// Masks a line of the pipe; `frame` is what it was read as.
-    pub(crate) fn line<'a>(&mut self, direction: Direction, line: &'a str, frame: Option<&Frame<'a>>) -> Masked<'a> {
+    pub(crate) fn line<'a>(
+        &mut self,
+        direction: Direction,
+        line: &'a str,
+        frame: Option<&Frame<'a>>,
+    ) -> Masked<'a> {
         self.last = None;
         let Some(frame) = frame else {
-            return Masked { before: Vec::new(), line: self.rules.mask_json(line) };
+            return Masked {
+                before: Vec::new(),
+                line: self.rules.mask_json(line),
+            };
         };
-        if let (Direction::In, Frame::Notification { params: Params::Update(update), .. }) = (direction, frame) {
+        if let (
+            Direction::In,
+            Frame::Notification {
+                params: Params::Update(update),
+                ..
+            },
+        ) = (direction, frame)
+        {
             if let Some(piece) = message_piece(update) {
                 return self.piece(line, piece);
             }
@@ -147,7 +177,10 @@ impl Masking {
             }
         }
         let before = self.ended_by(direction, frame);
-        Masked { before, line: self.rules.mask_json(line) }
+        Masked {
+            before,
+            line: self.rules.mask_json(line),
+        }
     }
 
     /// The hot path: a piece of a message.
@@ -160,10 +193,15 @@ impl Masking {
             Some(stream) if same(stream) => (Vec::new(), self.streams.len() - 1),
             _ => {
                 // A chunk of another message or channel ends a message without an id.
-                let before = self.end(|s| *s.session == *piece.session && matches!(&s.what, What::Message(_, None)) && !same(s));
+                let before = self.end(|s| {
+                    *s.session == *piece.session && matches!(&s.what, What::Message(_, None)) && !same(s)
+                });
                 let at = match self.streams.iter().position(same) {
                     Some(at) => at,
-                    None => self.begin(piece.session, What::Message(piece.kind.into(), piece.message.map(Into::into))),
+                    None => self.begin(
+                        piece.session,
+                        What::Message(piece.kind.into(), piece.message.map(Into::into)),
+                    ),
                 };
                 (before, at)
             }
@@ -172,30 +210,52 @@ impl Masking {
         let out = stream.mask.push(&piece.text);
         let unchanged = matches!(&out, Cow::Borrowed(text) if text.len() == piece.text.len());
         let Some(place) = piece.place(line) else {
-            return Masked { before, line: self.rules.mask_json(line) };
+            return Masked {
+                before,
+                line: self.rules.mask_json(line),
+            };
         };
         let (head, tail) = (&line[..place.start], &line[place.end..]);
         if unchanged && stream.knows(head, tail) {
             self.last = Some(at);
-            return Masked { before, line: Cow::Borrowed(line) };
+            return Masked {
+                before,
+                line: Cow::Borrowed(line),
+            };
         }
         if unchanged && matches!(self.rules.mask_json(line), Cow::Borrowed(_)) {
             stream.clean = Some((head.into(), tail.into()));
             self.last = Some(at);
-            return Masked { before, line: Cow::Borrowed(line) };
+            return Masked {
+                before,
+                line: Cow::Borrowed(line),
+            };
         }
         let masked = self.rules.mask_json_around(line, place, &out);
         self.last = stream.knows(head, tail).then_some(at);
         if stream.mask.held() > 0 {
             stream.last.clone_from(&masked);
         }
-        Masked { before, line: Cow::Owned(masked) }
+        Masked {
+            before,
+            line: Cow::Owned(masked),
+        }
     }
 
-    fn terminal<'a>(&mut self, line: &'a str, update: &Update<'a>, terminal: &str, raw: &'a RawValue) -> Masked<'a> {
+    fn terminal<'a>(
+        &mut self,
+        line: &'a str,
+        update: &Update<'a>,
+        terminal: &str,
+        raw: &'a RawValue,
+    ) -> Masked<'a> {
         let session = update.session_id.as_deref().unwrap_or_default();
         let what = What::Terminal(terminal.into());
-        let at = match self.streams.iter().position(|s| *s.session == *session && s.what == what) {
+        let at = match self
+            .streams
+            .iter()
+            .position(|s| *s.session == *session && s.what == what)
+        {
             Some(at) => at,
             None => self.begin(session, what),
         };
@@ -215,7 +275,10 @@ impl Masking {
         if stream.mask.held() > 0 {
             masked.as_ref().clone_into(&mut stream.last);
         }
-        Masked { before: Vec::new(), line: masked }
+        Masked {
+            before: Vec::new(),
+            line: masked,
+        }
     }
 
     fn begin(&mut self, session: &str, what: What) -> usize {
@@ -225,7 +288,13 @@ impl Masking {
             self.streams.remove(at);
         }
         let mask = self.rules.stream();
-        self.streams.push_back(Stream { session: session.into(), what, mask, last: String::new(), clean: None });
+        self.streams.push_back(Stream {
+            session: session.into(),
+            what,
+            mask,
+            last: String::new(),
+            clean: None,
+        });
         self.streams.len() - 1
     }
 
@@ -233,7 +302,13 @@ impl Masking {
     fn ended_by(&mut self, direction: Direction, frame: &Frame<'_>) -> Vec<String> {
         let nameless = |s: &Stream| matches!(s.what, What::Message(_, None));
         match (direction, frame) {
-            (Direction::In, Frame::Notification { params: Params::Update(update), .. }) => {
+            (
+                Direction::In,
+                Frame::Notification {
+                    params: Params::Update(update),
+                    ..
+                },
+            ) => {
                 let session = update.session_id.as_deref().unwrap_or_default();
                 let kind = update.kind.as_deref().unwrap_or_default();
                 if kind.ends_with("message_chunk") || kind.ends_with("thought_chunk") {
@@ -245,7 +320,11 @@ impl Masking {
                     Some("plan" | "plan_update") => true,
                     _ => false,
                 };
-                if splits { self.end(|s| *s.session == *session && nameless(s)) } else { Vec::new() }
+                if splits {
+                    self.end(|s| *s.session == *session && nameless(s))
+                } else {
+                    Vec::new()
+                }
             }
             (Direction::In, Frame::Request { .. }) => self.end(nameless),
             (Direction::In, Frame::Answer { .. }) | (Direction::Out, Frame::Request { .. }) => {
@@ -256,7 +335,9 @@ impl Masking {
     }
 
     fn is_new_tool(&mut self, update: &Update<'_>) -> bool {
-        let Some(call) = update.fields.tool_call_id.as_deref() else { return false };
+        let Some(call) = update.fields.tool_call_id.as_deref() else {
+            return false;
+        };
         let hash = self.hasher.hash_one((update.session_id.as_deref(), call));
         if self.known_tools.len() >= KNOWN_TOOLS {
             self.known_tools.clear();
@@ -287,7 +368,13 @@ impl Masking {
 
 /// The frame with another text in its stream's place.
 fn with_text(rules: &Rules, line: &str, text: &str) -> Option<String> {
-    let Ok(Frame::Notification { params: Params::Update(update), .. }) = tapline_wire::read(line) else { return None };
+    let Ok(Frame::Notification {
+        params: Params::Update(update),
+        ..
+    }) = tapline_wire::read(line)
+    else {
+        return None;
+    };
     let at = match message_piece(&update) {
         Some(piece) => piece.place(line)?,
         None => place(line, terminal_piece(&update)?.1),
@@ -303,13 +390,24 @@ fn place(line: &str, raw: &RawValue) -> Range<usize> {
 
 fn message_piece<'u, 'a>(update: &'u Update<'a>) -> Option<Piece<'u, 'a>> {
     let kind = update.kind.as_deref()?;
-    if !matches!(kind, "agent_message_chunk" | "agent_thought_chunk" | "user_message_chunk") {
+    if !matches!(
+        kind,
+        "agent_message_chunk" | "agent_thought_chunk" | "user_message_chunk"
+    ) {
         return None;
     }
     let content = update.fields.content?;
-    let Block::Text { text } = Block::read(content)? else { return None };
+    let Block::Text { text } = Block::read(content)? else {
+        return None;
+    };
     let session = update.session_id.as_deref().unwrap_or_default();
-    Some(Piece { session, kind, message: update.fields.message_id.as_deref(), text, content })
+    Some(Piece {
+        session,
+        kind,
+        message: update.fields.message_id.as_deref(),
+        text,
+        content,
+    })
 }
 
 /// What a terminal printed, beside a tool's update: the terminal, and where the text stands.
@@ -318,11 +416,16 @@ fn terminal_piece<'a>(update: &Update<'a>) -> Option<(Cow<'a, str>, &'a RawValue
         return None;
     }
     let meta = update.fields.meta.or(update.meta)?;
-    let mark = value::member(meta, "terminal_output").or_else(|| value::member(meta, "terminal_output_delta"))?;
+    let mark =
+        value::member(meta, "terminal_output").or_else(|| value::member(meta, "terminal_output_delta"))?;
     let raw = value::member(mark, "data").filter(|raw| raw.get().starts_with('"'))?;
     Some((value::member(mark, "terminal_id").and_then(value::name)?, raw))
 }
 
 fn has_exit(update: &Update<'_>) -> bool {
-    update.fields.meta.or(update.meta).is_some_and(|meta| value::member(meta, "terminal_exit").is_some())
+    update
+        .fields
+        .meta
+        .or(update.meta)
+        .is_some_and(|meta| value::member(meta, "terminal_exit").is_some())
 }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use tapline_redact::Rules;
 use tapline_timeline::{
     Assembler, Change, Cx, Event, Lookup, Reason, Row, RowId, Session, SessionFacts, SessionId, Sink, Time,
 };
 use tapline_translate::{Direction, Input, Opening, Out, SessionRef, Stamp, Translator, Way};
-use tapline_redact::Rules;
 use tapline_wire::Frame;
 
 use crate::intake::{Intake, Take, is_at};
@@ -230,12 +230,16 @@ impl<S: Store, W: Watch> Recorder<S, W> {
 
     /// The dialect that is spoken on a connection.
     pub fn dialect(&self, connection: &str) -> Option<&'static str> {
-        self.core.connections.get(connection).map(|c| c.translator.dialect())
+        self.core
+            .connections
+            .get(connection)
+            .map(|c| c.translator.dialect())
     }
 
     /// Takes bytes of the pipe, cut anywhere.
     pub fn bytes(&mut self, connection: &str, direction: Direction, bytes: &[u8], at: Option<Time>) {
-        self.intake.bytes(connection, direction, bytes, at, &mut self.core);
+        self.intake
+            .bytes(connection, direction, bytes, at, &mut self.core);
     }
 
     /// Takes one whole line of the pipe, without its end.
@@ -290,7 +294,10 @@ impl<S: Store, W: Watch> Take for Core<S, W> {
     fn repeat(&mut self, record: TapeRecord<'_>, text: &str) {
         let Connection { label, translator } = &mut self.connections[self.last];
         let desk = &mut self.desk;
-        let stamp = Stamp { number: record.number, at: record.at };
+        let stamp = Stamp {
+            number: record.number,
+            at: record.at,
+        };
         desk.begin(label, &record);
         if let Recorded::Line(direction, line) = &record.what {
             desk.watch.input(stamp, label, Seen::Line(*direction, line));

@@ -28,10 +28,16 @@ fn bounded_the_recorder_holds_as_much_after_500_000_frames_as_after_50_000() {
     held(generate::turns(1_000, 1));
     let short = held(generate::turns(50_000, 1));
     let long = held(generate::turns(500_000, 1));
-    assert!(long <= short + short / 4, "many turns: {short} bytes after 50,000 frames, {long} after 500,000");
+    assert!(
+        long <= short + short / 4,
+        "many turns: {short} bytes after 50,000 frames, {long} after 500,000"
+    );
 
     // A message that has reached its limit, and one ten times as long.
     let short = held(generate::chunks(50_000, 1));
     let long = held(generate::chunks(500_000, 1));
-    assert!(long <= short + short / 4, "one reply: {short} bytes after 50,000 frames, {long} after 500,000");
+    assert!(
+        long <= short + short / 4,
+        "one reply: {short} bytes after 50,000 frames, {long} after 500,000"
+    );
 }

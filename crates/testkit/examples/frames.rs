@@ -56,7 +56,9 @@ fn repeat(file: &str, count: usize) -> Result<(), String> {
 fn lines(lines: impl Iterator<Item = impl AsRef<str>>) -> Result<(), String> {
     let mut out = BufWriter::new(io::stdout().lock());
     for line in lines {
-        writeln!(out, "{}", line.as_ref()).map_err(|why| format!("standard output cannot be written: {why}"))?;
+        writeln!(out, "{}", line.as_ref())
+            .map_err(|why| format!("standard output cannot be written: {why}"))?;
     }
-    out.flush().map_err(|why| format!("standard output cannot be written: {why}"))
+    out.flush()
+        .map_err(|why| format!("standard output cannot be written: {why}"))
 }

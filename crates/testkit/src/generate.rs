@@ -81,7 +81,11 @@ pub fn turns(count: usize, seed: u64) -> impl Iterator<Item = Frame> {
     let body = (0..count).map(move |number| {
         let id = 2 + (number / LENGTH) as u64;
         match number % LENGTH {
-            0 => Frame::from_client(&request(id, "session/prompt", prompt(SESSION, &words(&mut rng, 3..=9)))),
+            0 => Frame::from_client(&request(
+                id,
+                "session/prompt",
+                prompt(SESSION, &words(&mut rng, 3..=9)),
+            )),
             last if last == LENGTH - 1 => Frame::from_agent(&answer(id, json!({"stopReason": "end_turn"}))),
             _ => mixed_update(&mut rng, number),
         }

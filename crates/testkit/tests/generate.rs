@@ -29,11 +29,20 @@ fn a_seed_gives_the_same_bytes_again() {
 
 #[test]
 fn a_long_session_answers_each_of_its_prompts() {
-    let frames: Vec<Value> = turns(1000, 1).map(|frame| serde_json::from_slice(&frame.bytes).unwrap()).collect();
+    let frames: Vec<Value> = turns(1000, 1)
+        .map(|frame| serde_json::from_slice(&frame.bytes).unwrap())
+        .collect();
     assert_eq!(frames.len(), 1004, "the session is opened by four frames");
-    let prompts: Vec<_> = frames.iter().filter(|frame| frame["method"] == "session/prompt").map(|frame| &frame["id"]).collect();
-    let answers: Vec<_> =
-        frames.iter().filter(|frame| frame["result"]["stopReason"] == "end_turn").map(|frame| &frame["id"]).collect();
+    let prompts: Vec<_> = frames
+        .iter()
+        .filter(|frame| frame["method"] == "session/prompt")
+        .map(|frame| &frame["id"])
+        .collect();
+    let answers: Vec<_> = frames
+        .iter()
+        .filter(|frame| frame["result"]["stopReason"] == "end_turn")
+        .map(|frame| &frame["id"])
+        .collect();
     assert_eq!((prompts.len(), &prompts), (10, &answers));
     let distinct: HashSet<_> = prompts.iter().map(|id| id.as_u64().unwrap()).collect();
     assert_eq!(distinct.len(), 10, "no prompt takes the id of another");

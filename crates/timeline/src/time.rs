@@ -15,7 +15,7 @@ impl Time {
     /// Milliseconds from `earlier` to `self`, if both are of one kind and in order.
     pub fn since(self, earlier: Time) -> Option<u64> {
         match (earlier, self) {
-            (Time::At(a), Time::At(b)) => u64::try_from(b - a).ok(),
+            (Time::At(a), Time::At(b)) => b.checked_sub(a).and_then(|ms| u64::try_from(ms).ok()),
             (Time::Since(a), Time::Since(b)) => b.checked_sub(a),
             _ => None,
         }

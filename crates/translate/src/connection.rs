@@ -398,7 +398,7 @@ impl Translator {
         if self.sessions.len() >= limits::SESSIONS {
             self.let_session_go(io);
         }
-        self.sessions.insert(
+        let earlier = self.sessions.insert(
             provider.into(),
             SessionState {
                 session,
@@ -406,6 +406,10 @@ impl Translator {
                 replay_tail: false,
             },
         );
+        // The agent gave a session that was spoken of already its id anew: nothing holds the earlier one any more.
+        if let Some(earlier) = earlier.filter(|earlier| earlier.session != session) {
+            io.event(earlier.session, Event::Detached(Detached { exit: None }));
+        }
         session
     }
 

@@ -5,7 +5,7 @@
 //! is: comments, order, indentation. Emacs is given a marked block at the end of its file. Neovim's settings are a program of
 //! their owner's; there [`snippet`] shows what to write.
 //!
-//! Nothing here reads or writes a file but [`write`], which keeps the old text beside the new.
+//! Nothing here reads or writes a file but [`write()`], which keeps the old text beside the new.
 
 mod json;
 mod lisp;

@@ -1,8 +1,8 @@
 //! `tapline wrap -- CMD ARG…`: a drop-in for the agent command in any editor's settings.
 //!
-//! Three threads, one a pipe, do nothing but read, leave a copy for the recorder ([`tap`]) and write ([`pump`]). They hold
+//! Three threads, one a pipe, do nothing but read, leave a copy for the recorder (`tap`) and write (`pump`). They hold
 //! no lock for longer than it takes to hang a copy into a queue, touch no file, and know nothing of frames: bytes that are
-//! no JSON pass like all others. Who dies first, and what is left then, is the business of [`guard`] and [`signals`].
+//! no JSON pass like all others. Who dies first, and what is left then, is the business of `guard` and `signals`.
 //!
 //! What the editor sees is what it would see without us:
 //!
@@ -160,7 +160,10 @@ pub fn run(mut options: WrapOptions) -> Result<Ended, WrapError> {
             // Without a clerk nothing is recorded, and the bytes pass all the same.
             let clerk = thread::Builder::new()
                 .name("tapline-clerk".to_owned())
-                .spawn(move || Clerk::new(record).run(&copies));
+                .spawn(move || {
+                    step_back();
+                    Clerk::new(record).run(&copies)
+                });
             (taps, clerk.ok())
         }
     };
@@ -226,6 +229,15 @@ fn pass(child: &mut Child, streams: Streams, taps: Taps) -> io::Result<End> {
     };
     ending.tell(end);
     Ok(end)
+}
+
+/// Lets the pumps go first where the processor is short. Only on Linux has a thread a priority of its own.
+fn step_back() {
+    #[cfg(target_os = "linux")]
+    {
+        // Where it is refused everything works, only less smoothly.
+        let _ = rustix::process::setpriority_process(None, 5);
+    }
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<thread::JoinHandle<()>> {

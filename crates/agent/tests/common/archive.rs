@@ -62,7 +62,7 @@ impl InJournal {
         let journal = SqliteJournal::open(&Home::at(&self.0)).map_err(|e| e.to_string())?;
         let options = ArchiveOptions {
             mode: Mode::Wrapped,
-            agent: "test".to_owned(),
+            agent: None,
             origin: None,
             patience: Some(Duration::from_secs(1)),
         };

@@ -29,6 +29,7 @@ impl Wrapped {
 
     /// Wraps a command, with these variables set.
     pub fn start_with(command: &[&str], variables: &[(&str, &str)]) -> Self {
+        start_with_default_signals();
         let mut child = Command::new(env!("CARGO_BIN_EXE_tapline-wrap"))
             .args(command)
             .envs(variables.iter().copied())
@@ -92,6 +93,20 @@ impl Drop for Wrapped {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Whoever started the tests may ignore signals (`nohup`, a shell's background), and what is ignored stays so in all
+/// children; what is handled does not.
+fn start_with_default_signals() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+            let always = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+            signal_hook::flag::register_conditional_default(signal, always)
+                .expect("these signals can be handled");
+        }
+    });
 }
 
 /// Reads to the end on a thread of its own.

@@ -53,7 +53,11 @@ pub(crate) fn list(args: &ListArgs) -> Outcome {
         Wanted::Cut => Status::Cut,
     });
     let mut out = BufWriter::new(std::io::stdout().lock());
-    let mut query = SessionQuery { status, limit: 200.min(args.limit.max(1)), ..SessionQuery::default() };
+    let mut query = SessionQuery {
+        status,
+        limit: 200.min(args.limit.max(1)),
+        ..SessionQuery::default()
+    };
     let mut left = args.limit;
     while left > 0 {
         let page = journal.sessions(&query).map_err(failed)?;
@@ -67,7 +71,11 @@ pub(crate) fn list(args: &ListArgs) -> Outcome {
                 break;
             }
             left -= 1;
-            if args.json { json(&mut out, &entry)? } else { text(&mut out, &entry)? }
+            if args.json {
+                json(&mut out, &entry)?
+            } else {
+                text(&mut out, &entry)?
+            }
         }
     }
     Ok(out.flush()?)
@@ -76,7 +84,10 @@ pub(crate) fn list(args: &ListArgs) -> Outcome {
 fn json(out: &mut impl Write, entry: &SessionEntry) -> Outcome {
     let mut value = serde_json::to_value(&entry.session).map_err(std::io::Error::from)?;
     if let Some(object) = value.as_object_mut() {
-        object.insert("status".to_owned(), serde_json::to_value(entry.status).map_err(std::io::Error::from)?);
+        object.insert(
+            "status".to_owned(),
+            serde_json::to_value(entry.status).map_err(std::io::Error::from)?,
+        );
         object.insert("rows".to_owned(), entry.rows.into());
         object.insert("waiting".to_owned(), entry.waiting.into());
         object.insert("cursor".to_owned(), entry.cursor.into());
@@ -89,7 +100,9 @@ fn text(out: &mut impl Write, entry: &SessionEntry) -> Outcome {
     let clean = |text: &str| tapline_render::clean_line(text, true);
     let agent = session.agent.as_ref().map_or("", |a| a.name.as_str());
     let title = session.title.as_deref().unwrap_or("untitled");
-    let when = tapline_timeline::Time::At(entry.changed_ms).rfc3339().unwrap_or_default();
+    let when = tapline_timeline::Time::At(entry.changed_ms)
+        .rfc3339()
+        .unwrap_or_default();
     let when = when.get(..16).unwrap_or_default().replace('T', " ");
     let mark = match entry.status {
         Status::Live => "live",

@@ -37,9 +37,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let home = Home::at(Home::from_env().map_err(failed)?.root().join("demo"));
-    let broken = |what: &str| Failure::Io { path: "the demonstration".to_owned(), what: what.to_owned() };
+    let broken = |what: &str| Failure::Io {
+        path: "the demonstration".to_owned(),
+        what: what.to_owned(),
+    };
     let script = Script::open("builtin:demo").map_err(|e| broken(&e.to_string()))?;
-    let Script::Scenario(scenario) = script else { return Err(broken("has no scenario")) };
+    let Script::Scenario(scenario) = script else {
+        return Err(broken("has no scenario"));
+    };
     let performance = scenario.performance();
     let journal = SqliteJournal::open(&home).map_err(failed)?;
     let known: Vec<_> = newest(&journal)?.iter().map(|e| e.session.id.clone()).collect();
@@ -62,17 +67,30 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let Some(session) = session else {
         let _ = child.wait();
         let played = player.join().map_err(|_| broken("broke down"))?;
-        return Err(broken(&played.err().map_or_else(|| "gave no session".to_owned(), |e| e.to_string())));
+        return Err(broken(
+            &played
+                .err()
+                .map_or_else(|| "gave no session".to_owned(), |e| e.to_string()),
+        ));
     };
     let terminal = of_standard_output(args.color, Fold::Usual);
     follow(&journal, &session, None, &terminal, has_ended)?;
     let _ = child.wait();
-    player.join().map_err(|_| broken("broke down"))?.map_err(|e| broken(&e.to_string()))?;
+    player
+        .join()
+        .map_err(|_| broken("broke down"))?
+        .map_err(|e| broken(&e.to_string()))?;
     let id = &session.session.id;
     let mut out = io::stdout().lock();
-    writeln!(out, "\nThis was a real process, recorded by `tapline wrap`. Look at it again:")?;
+    writeln!(
+        out,
+        "\nThis was a real process, recorded by `tapline wrap`. Look at it again:"
+    )?;
     writeln!(out, "  TAPLINE_HOME={} tapline show {id}", home.root().display())?;
-    writeln!(out, "To record your own agent, put `tapline wrap --` before its command: `tapline setup EDITOR` shows how.")?;
+    writeln!(
+        out,
+        "To record your own agent, put `tapline wrap --` before its command: `tapline setup EDITOR` shows how."
+    )?;
     Ok(())
 }
 
@@ -107,7 +125,10 @@ fn play<R: io::Read, W: io::Write>(performance: &Performance, talk: &mut Talk<R,
         let id = talk.request("session/prompt", params)?;
         loop {
             let Some(frame) = talk.frame()? else {
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the agent left in the middle"));
+                return Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "the agent left in the middle",
+                ));
             };
             if frame.get("method").is_none() && frame["id"] == id {
                 break;
@@ -123,8 +144,14 @@ fn play<R: io::Read, W: io::Write>(performance: &Performance, talk: &mut Talk<R,
     talk.rest().map(drop)
 }
 
-fn answer<R: io::Read, W: io::Write>(performance: &Performance, talk: &mut Talk<R, W>, frame: &Value) -> io::Result<()> {
-    let call = frame["params"]["toolCall"]["toolCallId"].as_str().unwrap_or_default();
+fn answer<R: io::Read, W: io::Write>(
+    performance: &Performance,
+    talk: &mut Talk<R, W>,
+    frame: &Value,
+) -> io::Result<()> {
+    let call = frame["params"]["toolCall"]["toolCallId"]
+        .as_str()
+        .unwrap_or_default();
     let outcome = match performance.answers.get(call) {
         Some(option) => json!({"outcome": {"outcome": "selected", "optionId": option}}),
         None => json!({"outcome": {"outcome": "cancelled"}}),
@@ -133,7 +160,12 @@ fn answer<R: io::Read, W: io::Write>(performance: &Performance, talk: &mut Talk<
 }
 
 fn newest(journal: &dyn Journal) -> Result<Vec<SessionEntry>, Failure> {
-    journal.sessions(&SessionQuery { limit: 100, ..SessionQuery::default() }).map_err(failed)
+    journal
+        .sessions(&SessionQuery {
+            limit: 100,
+            ..SessionQuery::default()
+        })
+        .map_err(failed)
 }
 
 /// The session that was not there before.
@@ -145,13 +177,18 @@ fn first(
     let since = Instant::now();
     loop {
         let is_over = over.load(Ordering::Acquire);
-        if let Some(entry) = newest(journal)?.into_iter().find(|e| !known.contains(&e.session.id) && e.rows > 0) {
+        if let Some(entry) = newest(journal)?
+            .into_iter()
+            .find(|e| !known.contains(&e.session.id) && e.rows > 0)
+        {
             return Ok(Some(entry));
         }
         if is_over && since.elapsed() > Duration::from_secs(3) || since.elapsed() > PATIENCE {
             return Ok(None);
         }
         let mark = journal.mark();
-        journal.wait(&tapline_journal::Watch::Any(mark), Duration::from_millis(100)).map_err(failed)?;
+        journal
+            .wait(&tapline_journal::Watch::Any(mark), Duration::from_millis(100))
+            .map_err(failed)?;
     }
 }

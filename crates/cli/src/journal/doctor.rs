@@ -13,17 +13,30 @@ pub(crate) fn run() -> Outcome {
     let mut faults = 0;
     let home = Home::from_env().map_err(failed)?;
     writeln!(out, "tapline {}", env!("CARGO_PKG_VERSION"))?;
-    let from = if std::env::var_os("TAPLINE_HOME").is_some() { "from TAPLINE_HOME" } else { "the platform's data folder" };
+    let from = if std::env::var_os("TAPLINE_HOME").is_some() {
+        "from TAPLINE_HOME"
+    } else {
+        "the platform's data folder"
+    };
     writeln!(out, "folder   {} ({from})", home.root().display())?;
     let size = std::fs::metadata(home.database()).map(|m| m.len()).unwrap_or(0);
-    writeln!(out, "journal  {} ({:.1} MB)", home.database().display(), size as f64 / 1e6)?;
+    writeln!(
+        out,
+        "journal  {} ({:.1} MB)",
+        home.database().display(),
+        size as f64 / 1e6
+    )?;
     match SqliteJournal::open(&home) {
         Ok(journal) => {
             match wrap::fold_in(&home) {
                 Ok(folded) => {
                     for fold in folded {
                         match fold.outcome {
-                            Ok(n) => writeln!(out, "side file of connection {}: {n} inputs folded in", fold.connection)?,
+                            Ok(n) => writeln!(
+                                out,
+                                "side file of connection {}: {n} inputs folded in",
+                                fold.connection
+                            )?,
                             Err(why) => {
                                 faults += 1;
                                 writeln!(out, "side file {} stays: {why}", fold.file.display())?;
@@ -33,11 +46,18 @@ pub(crate) fn run() -> Outcome {
                 }
                 Err(error) => {
                     faults += 1;
-                    writeln!(out, "side files could not be looked at: {error}; check the folder's permissions")?;
+                    writeln!(
+                        out,
+                        "side files could not be looked at: {error}; check the folder's permissions"
+                    )?;
                 }
             }
             for settled in journal.settle_dead().map_err(failed)? {
-                writeln!(out, "session {} was left by a process that is gone; it is settled now", settled.session)?;
+                writeln!(
+                    out,
+                    "session {} was left by a process that is gone; it is settled now",
+                    settled.session
+                )?;
             }
             for finding in journal.verify(None).map_err(failed)? {
                 faults += 1;

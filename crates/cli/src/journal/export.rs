@@ -37,7 +37,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 })?;
             }
             Format::Markdown => {
-                let rows = journal.rows(&entry.session.id, tapline_journal::Window::From(1, crate::journal::ALL_ROWS)).map_err(failed)?;
+                let rows = journal
+                    .rows(
+                        &entry.session.id,
+                        tapline_journal::Window::From(1, crate::journal::ALL_ROWS),
+                    )
+                    .map_err(failed)?;
                 if n > 0 {
                     out.write_all(b"\n")?;
                 }

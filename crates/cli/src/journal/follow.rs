@@ -16,7 +16,11 @@ use crate::failure::Failure;
 const LOOK: Duration = Duration::from_millis(500);
 
 /// The rows of a session: all, or the last few.
-pub(crate) fn rows(journal: &dyn Journal, session: &SessionId, last: Option<usize>) -> Result<Vec<Arc<Row>>, Failure> {
+pub(crate) fn rows(
+    journal: &dyn Journal,
+    session: &SessionId,
+    last: Option<usize>,
+) -> Result<Vec<Arc<Row>>, Failure> {
     let window = last.map_or(Window::From(1, crate::journal::ALL_ROWS), Window::Last);
     journal.rows(session, window).map_err(failed)
 }
@@ -43,7 +47,16 @@ pub(crate) fn follow(
         out.write_all(text.as_bytes())?;
         out.flush()?;
         text.clear();
-        let followed = journal.follow(id, cursor, Follow { limit: 1000, appends: true }).map_err(failed)?;
+        let followed = journal
+            .follow(
+                id,
+                cursor,
+                Follow {
+                    limit: 1000,
+                    appends: true,
+                },
+            )
+            .map_err(failed)?;
         cursor = followed.cursor.max(cursor);
         for news in &followed.news {
             tell(news, &mut live, &mut text);
@@ -57,7 +70,9 @@ pub(crate) fn follow(
             out.write_all(text.as_bytes())?;
             return Ok(out.flush()?);
         }
-        journal.wait(&Watch::Session(id.clone(), cursor), LOOK).map_err(failed)?;
+        journal
+            .wait(&Watch::Session(id.clone(), cursor), LOOK)
+            .map_err(failed)?;
     }
 }
 
@@ -70,9 +85,24 @@ fn tell(news: &News, live: &mut Live, text: &mut String) {
     match news {
         News::Session(session) => live.change(&Change::Session(session), text),
         News::Row(row) => live.change(&Change::Put(row), text),
-        News::Append { id, seq, member, offset, text: added, .. } => {
+        News::Append {
+            id,
+            seq,
+            member,
+            offset,
+            text: added,
+            ..
+        } => {
             // A view needs to know neither the revision nor the input.
-            let append = Append { id, seq: *seq, member: *member, offset: *offset, text: added, revision: 0, frame: 0 };
+            let append = Append {
+                id,
+                seq: *seq,
+                member: *member,
+                offset: *offset,
+                text: added,
+                revision: 0,
+                frame: 0,
+            };
             live.change(&Change::Append(append), text);
         }
     }

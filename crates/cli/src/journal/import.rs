@@ -32,7 +32,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
             // One bad file does not keep the others out.
             Err(failure @ (Failure::NoInput { .. } | Failure::Data { .. })) => {
                 eprintln!("tapline: {failure}");
-                first.get_or_insert(Failure::Data { path: file.clone(), what: "was not imported whole".to_owned() });
+                first.get_or_insert(Failure::Data {
+                    path: file.clone(),
+                    what: "was not imported whole".to_owned(),
+                });
             }
             Err(failure) => return Err(failure),
         }
@@ -50,7 +53,11 @@ pub(crate) fn one(journal: &Arc<dyn Journal>, file: &str) -> Result<String, Fail
         // An import that was broken off begins anew: its source is at hand.
         Some((_, false)) => {
             let tapes = journal.tapes(None).map_err(failed)?;
-            for session in tapes.iter().filter(|t| t.connection == connection).flat_map(|t| &t.sessions) {
+            for session in tapes
+                .iter()
+                .filter(|t| t.connection == connection)
+                .flat_map(|t| &t.sessions)
+            {
                 journal.forget(session).map_err(failed)?;
             }
         }
@@ -59,11 +66,13 @@ pub(crate) fn one(journal: &Arc<dyn Journal>, file: &str) -> Result<String, Fail
     let options = ArchiveOptions {
         mode: Mode::Imported,
         // Sessions of a file are that file's own: another recording of the same session is another import.
-        agent: connection.clone(),
+        agent: Some(connection.clone()),
         origin: Some(origin),
         patience: Some(Duration::from_secs(30)),
     };
-    let ledger = JournalArchive::new(Arc::clone(journal), options).ledger(&connection).map_err(failed)?;
+    let ledger = JournalArchive::new(Arc::clone(journal), options)
+        .ledger(&connection)
+        .map_err(failed)?;
     let seed = format!("{}.", &hash[..12]);
     let (recorder, trouble) = input::read(file, move |hint| Recorder::new(ledger, hint).with_seed(&seed))?;
     let inputs = recorder.number();
@@ -85,7 +94,10 @@ fn content_hash(path: &str) -> Result<String, Failure> {
             io::ErrorKind::IsADirectory => "is a folder; name a recording in it".to_owned(),
             _ => e.to_string(),
         };
-        Failure::NoInput { path: path.to_owned(), what }
+        Failure::NoInput {
+            path: path.to_owned(),
+            what,
+        }
     };
     let mut file = File::open(path).map_err(no_input)?;
     let mut hasher = blake3::Hasher::new();

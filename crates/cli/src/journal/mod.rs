@@ -42,7 +42,10 @@ pub(crate) fn find(journal: &dyn Journal, wanted: &str) -> Result<SessionEntry, 
         return Ok(entry);
     }
     let mut found: Vec<SessionEntry> = Vec::new();
-    let mut query = SessionQuery { limit: 500, ..SessionQuery::default() };
+    let mut query = SessionQuery {
+        limit: 500,
+        ..SessionQuery::default()
+    };
     loop {
         let page = journal.sessions(&query).map_err(failed)?;
         let Some(last) = page.last() else { break };
@@ -59,10 +62,15 @@ pub(crate) fn find(journal: &dyn Journal, wanted: &str) -> Result<SessionEntry, 
     }
     match found.len() {
         1 => Ok(found.remove(0)),
-        0 => Err(Failure::NotThere(format!("the journal has no session {wanted}; `tapline list` shows all"))),
+        0 => Err(Failure::NotThere(format!(
+            "the journal has no session {wanted}; `tapline list` shows all"
+        ))),
         n => {
             let some: Vec<String> = found.iter().take(4).map(|e| e.session.id.to_string()).collect();
-            Err(Failure::NotThere(format!("{n} sessions begin with {wanted}; give more of one: {}", some.join(", "))))
+            Err(Failure::NotThere(format!(
+                "{n} sessions begin with {wanted}; give more of one: {}",
+                some.join(", ")
+            )))
         }
     }
 }
@@ -87,9 +95,17 @@ pub(crate) fn family(journal: &dyn Journal, entry: SessionEntry) -> Result<Vec<S
     let mut all = vec![entry];
     let mut at = 0;
     while at < all.len() {
-        let query = SessionQuery { parent: Some(all[at].session.id.clone()), limit: 500, ..SessionQuery::default() };
+        let query = SessionQuery {
+            parent: Some(all[at].session.id.clone()),
+            limit: 500,
+            ..SessionQuery::default()
+        };
         let children = journal.sessions(&query).map_err(failed)?;
-        all.extend(children.into_iter().filter(|c| c.session.parent.as_ref() == query.parent.as_ref()));
+        all.extend(
+            children
+                .into_iter()
+                .filter(|c| c.session.parent.as_ref() == query.parent.as_ref()),
+        );
         at += 1;
     }
     Ok(all)

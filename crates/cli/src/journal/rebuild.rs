@@ -38,9 +38,16 @@ impl Store for Rebuilt {
         let id = id.unwrap_or_else(|| SessionId::from(format!("unknown-{}", self.timelines.len())));
         // A second session of the same name has another id.
         let taken = self.timelines.iter().any(|(known, _)| *known == id);
-        let id = if taken { SessionId::from(format!("{id}#{}", self.timelines.len())) } else { id };
+        let id = if taken {
+            SessionId::from(format!("{id}#{}", self.timelines.len()))
+        } else {
+            id
+        };
         self.timelines.push((id.clone(), Timeline::new()));
-        Opened { session: Session::new(id), seq: 0 }
+        Opened {
+            session: Session::new(id),
+            seq: 0,
+        }
     }
 
     fn change(&mut self, session: SessionRef, change: &Change<'_>) {
@@ -55,12 +62,18 @@ impl Store for Rebuilt {
 }
 
 /// Reads the tapes of a session again.
-fn replay<W: Watch>(journal: &dyn Journal, entry: &SessionEntry, watch: W) -> Result<(Recorder<Rebuilt, W>, u64), Failure> {
+fn replay<W: Watch>(
+    journal: &dyn Journal,
+    entry: &SessionEntry,
+    watch: W,
+) -> Result<(Recorder<Rebuilt, W>, u64), Failure> {
     let mut names = HashMap::new();
     let mut nameless = Vec::new();
     let tapes = journal.tapes(Some(&entry.session.id)).map_err(failed)?;
     for session in tapes.iter().flat_map(|t| &t.sessions) {
-        let Some(known) = journal.session(session).map_err(failed)? else { continue };
+        let Some(known) = journal.session(session).map_err(failed)? else {
+            continue;
+        };
         if known.session.provider_sessions.is_empty() {
             nameless.push(session.clone());
         }
@@ -68,17 +81,28 @@ fn replay<W: Watch>(journal: &dyn Journal, entry: &SessionEntry, watch: W) -> Re
             names.insert(provider, session.clone());
         }
     }
-    let mut recorder = Recorder::watched(Rebuilt { names, nameless, timelines: Vec::new() }, None, watch);
+    let mut recorder = Recorder::watched(
+        Rebuilt {
+            names,
+            nameless,
+            timelines: Vec::new(),
+        },
+        None,
+        watch,
+    );
     let mut inputs = 0;
     for tape in &tapes {
         let mut number = 1;
         loop {
-            let page = journal.read_tape(&tape.connection, number, 4096).map_err(failed)?;
+            let page = journal
+                .read_tape(&tape.connection, number, 4096)
+                .map_err(failed)?;
             let Some(last) = page.last() else { break };
             number = last.number + 1;
             for input in &page {
                 let record = TapeRecord::decode(input.number, input.at, &input.bytes);
-                let record = record.map_err(|e| Failure::Journal(format!("tape {}: {e}", tape.connection)))?;
+                let record =
+                    record.map_err(|e| Failure::Journal(format!("tape {}: {e}", tape.connection)))?;
                 recorder.record(&record);
                 inputs += 1;
             }
@@ -90,8 +114,16 @@ fn replay<W: Watch>(journal: &dyn Journal, entry: &SessionEntry, watch: W) -> Re
 /// Where a session's rows differ from what its tapes give; the first few, as sentences.
 pub(crate) fn differences(journal: &dyn Journal, entry: &SessionEntry) -> Result<Vec<String>, Failure> {
     let id = &entry.session.id;
-    let settled = journal.generations(id).map_err(failed)?.iter().any(|g| g.end == GenerationEnd::Settled);
-    let live = journal.generations(id).map_err(failed)?.iter().any(|g| g.end == GenerationEnd::Running);
+    let settled = journal
+        .generations(id)
+        .map_err(failed)?
+        .iter()
+        .any(|g| g.end == GenerationEnd::Settled);
+    let live = journal
+        .generations(id)
+        .map_err(failed)?
+        .iter()
+        .any(|g| g.end == GenerationEnd::Running);
     let (recorder, _) = replay(journal, entry, Silent)?;
     let store = recorder.store();
     let Some((_, timeline)) = store.timelines.iter().find(|(known, _)| known == id) else {
@@ -106,14 +138,21 @@ pub(crate) fn differences(journal: &dyn Journal, entry: &SessionEntry) -> Result
             seen += usize::from(from_tape.is_some());
             // What a settlement wrote stands on no tape, nor what a live process has not written yet.
             if !same && !settled && !live && wrong.len() < 8 {
-                let what = if from_tape.is_some() { "differs from" } else { "is not in" };
+                let what = if from_tape.is_some() {
+                    "differs from"
+                } else {
+                    "is not in"
+                };
                 wrong.push(format!("row {} {what} what the tape gives", row.id));
             }
         }
         Ok(())
     })?;
     if seen < timeline.rows().len() && !live {
-        wrong.push(format!("session {id}: {} rows of the tape are not in the journal", timeline.rows().len() - seen));
+        wrong.push(format!(
+            "session {id}: {} rows of the tape are not in the journal",
+            timeline.rows().len() - seen
+        ));
     }
     Ok(wrong)
 }
@@ -146,14 +185,24 @@ pub(crate) fn verify(args: &VerifyArgs) -> Outcome {
         }
     }
     if faults > 0 {
-        return Err(Failure::NotThere(format!("{faults} faults in {} sessions", entries.len())));
+        return Err(Failure::NotThere(format!(
+            "{faults} faults in {} sessions",
+            entries.len()
+        )));
     }
-    Ok(writeln!(out, "{} sessions: cursors rise, tapes and blobs match their hashes, rows equal what the tapes give", entries.len())?)
+    Ok(writeln!(
+        out,
+        "{} sessions: cursors rise, tapes and blobs match their hashes, rows equal what the tapes give",
+        entries.len()
+    )?)
 }
 
 fn all(journal: &dyn Journal) -> Result<Vec<SessionEntry>, Failure> {
     let mut all = Vec::new();
-    let mut query = SessionQuery { limit: 500, ..SessionQuery::default() };
+    let mut query = SessionQuery {
+        limit: 500,
+        ..SessionQuery::default()
+    };
     loop {
         let page = journal.sessions(&query).map_err(failed)?;
         let Some(last) = page.last() else { return Ok(all) };
@@ -168,7 +217,9 @@ pub(crate) fn rebuild(args: &RebuildArgs) -> Outcome {
     let (recorder, inputs) = replay(&*journal, &entry, Silent)?;
     let id = &entry.session.id;
     let Some((_, timeline)) = recorder.store().timelines.iter().find(|(known, _)| known == id) else {
-        return Err(Failure::Journal(format!("the tapes of session {id} do not hold it")));
+        return Err(Failure::Journal(format!(
+            "the tapes of session {id} do not hold it"
+        )));
     };
     eprintln!("tapline: {inputs} inputs read again");
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
@@ -189,7 +240,9 @@ pub(crate) fn explain_session(wanted: &str, row: Option<&str>, json: bool) -> Ou
     let account = std::mem::take(recorder.watch_mut());
     let row = match row {
         Some(row) => {
-            let rows = journal.rows(&entry.session.id, Window::From(1, crate::journal::ALL_ROWS)).map_err(failed)?;
+            let rows = journal
+                .rows(&entry.session.id, Window::From(1, crate::journal::ALL_ROWS))
+                .map_err(failed)?;
             Some(explain::find_row(rows.iter().map(|r| &r.id), row)?)
         }
         None => None,

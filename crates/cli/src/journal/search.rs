@@ -45,7 +45,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.unasked && args.words.is_empty() {
         return unasked(&*journal, session.as_ref(), args);
     }
-    let query = SearchQuery { words: args.words.join(" "), kinds, session, limit: args.limit, after: None };
+    let query = SearchQuery {
+        words: args.words.join(" "),
+        kinds,
+        session,
+        limit: args.limit,
+        after: None,
+    };
     let hits = journal.search(&query).map_err(failed)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut found = 0;
@@ -72,7 +78,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 fn nothing_if(nothing: bool, args: &Args) -> Outcome {
-    if nothing { Err(Failure::NotThere(format!("nothing found for {:?}", args.words.join(" ")))) } else { Ok(()) }
+    if nothing {
+        Err(Failure::NotThere(format!(
+            "nothing found for {:?}",
+            args.words.join(" ")
+        )))
+    } else {
+        Ok(())
+    }
 }
 
 fn unasked(journal: &dyn Journal, session: Option<&SessionId>, args: &Args) -> Outcome {
@@ -81,8 +94,16 @@ fn unasked(journal: &dyn Journal, session: Option<&SessionId>, args: &Args) -> O
     let sessions = match session {
         Some(session) => vec![session.clone()],
         None => {
-            let query = tapline_journal::SessionQuery { limit: 500, ..Default::default() };
-            journal.sessions(&query).map_err(failed)?.into_iter().map(|e| e.session.id).collect()
+            let query = tapline_journal::SessionQuery {
+                limit: 500,
+                ..Default::default()
+            };
+            journal
+                .sessions(&query)
+                .map_err(failed)?
+                .into_iter()
+                .map(|e| e.session.id)
+                .collect()
         }
     };
     let mut found = 0;
@@ -97,8 +118,18 @@ fn unasked(journal: &dyn Journal, session: Option<&SessionId>, args: &Args) -> O
                 if args.json {
                     translate::line(&mut out, &**row)?;
                 } else if let Body::Tool(tool) = &row.body {
-                    let title = tool.title.as_deref().or(tool.name.as_deref()).unwrap_or(&tool.call);
-                    writeln!(out, "{}  tool {}\n    {}", row.session, row.seq, tapline_render::clean_line(title, true))?;
+                    let title = tool
+                        .title
+                        .as_deref()
+                        .or(tool.name.as_deref())
+                        .unwrap_or(&tool.call);
+                    writeln!(
+                        out,
+                        "{}  tool {}\n    {}",
+                        row.session,
+                        row.seq,
+                        tapline_render::clean_line(title, true)
+                    )?;
                 }
             }
             Ok(())
@@ -111,8 +142,10 @@ fn unasked(journal: &dyn Journal, session: Option<&SessionId>, args: &Args) -> O
 /// A tool that changed something, or ran a command, without anyone having been asked.
 pub(crate) fn is_unasked(row: &Row) -> bool {
     let Body::Tool(tool) = &row.body else { return false };
-    let changes = matches!(tool.tool_kind.as_deref(), Some("edit" | "delete" | "move" | "execute"))
-        || tool.content.iter().any(|item| matches!(item, ToolItem::Diff(_)));
+    let changes = matches!(
+        tool.tool_kind.as_deref(),
+        Some("edit" | "delete" | "move" | "execute")
+    ) || tool.content.iter().any(|item| matches!(item, ToolItem::Diff(_)));
     changes && tool.authorization == Authorization::NotAsked && tool.state == ToolState::Completed
 }
 

@@ -30,19 +30,23 @@ pub(crate) fn run(args: Args) -> ! {
         let hint = hint_of(&program, &arguments);
         RecordOptions {
             connection: uuid::Uuid::now_v7().simple().to_string(),
-            hint: Some(hint.clone()),
+            hint: Some(hint),
             secrets: secrets(),
             spill: home.root().join("spill"),
-            archive: Arc::new(Late { home, agent: hint }),
+            archive: Arc::new(Late { home }),
         }
     });
     if record.is_none() {
-        eprintln!("tapline wrap: nothing is recorded, since no folder for the journal is known; set TAPLINE_HOME");
+        eprintln!(
+            "tapline wrap: nothing is recorded, since no folder for the journal is known; set TAPLINE_HOME"
+        );
     }
     let options = WrapOptions {
         program,
         arguments,
-        guard: std::env::current_exe().ok().map(|exe| vec![exe.into_os_string(), OsString::from(GUARD)]),
+        guard: std::env::current_exe()
+            .ok()
+            .map(|exe| vec![exe.into_os_string(), OsString::from(GUARD)]),
         record,
     };
     match wrap::run(options) {
@@ -61,10 +65,22 @@ pub(crate) fn run_guard() -> ! {
 
 /// What the agent is started as: the last part of its program's path, or of the script that its program runs.
 fn hint_of(program: &OsString, arguments: &[OsString]) -> String {
-    let name = |text: &OsString| Path::new(text).file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = |text: &OsString| {
+        Path::new(text)
+            .file_name()
+            .map(|n| n.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    };
     let own = name(program);
-    let runs_others = matches!(own.as_str(), "node" | "npx" | "bun" | "bunx" | "deno" | "python" | "python3" | "uv" | "uvx" | "env" | "ssh");
-    let script = arguments.iter().filter(|_| runs_others).map(name).find(|a| !a.starts_with('-') && !a.is_empty());
+    let runs_others = matches!(
+        own.as_str(),
+        "node" | "npx" | "bun" | "bunx" | "deno" | "python" | "python3" | "uv" | "uvx" | "env" | "ssh"
+    );
+    let script = arguments
+        .iter()
+        .filter(|_| runs_others)
+        .map(name)
+        .find(|a| !a.starts_with('-') && !a.is_empty());
     script.unwrap_or(own)
 }
 
@@ -80,14 +96,19 @@ fn secrets() -> Vec<String> {
 /// A journal that is opened by the thread that writes it: `wrap` never waits for it.
 struct Late {
     home: Home,
-    agent: String,
 }
 
 impl Late {
     fn archive(&self) -> Result<JournalArchive, String> {
         let journal = SqliteJournal::open(&self.home).map_err(|e| e.to_string())?;
         let journal: Arc<dyn Journal> = Arc::new(journal);
-        let options = ArchiveOptions { mode: Mode::Wrapped, agent: self.agent.clone(), origin: None, patience: Some(PATIENCE) };
+        let options = ArchiveOptions {
+            mode: Mode::Wrapped,
+            // What the agent is called stands in the record, also in one that is folded in later.
+            agent: None,
+            origin: None,
+            patience: Some(PATIENCE),
+        };
         Ok(JournalArchive::new(journal, options))
     }
 }
@@ -104,6 +125,5 @@ impl Archive for Late {
 
 /// Folds side files of earlier runs into the journal.
 pub(crate) fn fold_in(home: &Home) -> std::io::Result<Vec<wrap::Folded>> {
-    // Which agent it was stands in the record itself; the ids of the agent's sessions are kept under its name there.
-    wrap::fold_in(&home.root().join("spill"), &Late { home: home.clone(), agent: String::new() })
+    wrap::fold_in(&home.root().join("spill"), &Late { home: home.clone() })
 }

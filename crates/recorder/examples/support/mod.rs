@@ -14,10 +14,10 @@ use tapline_timeline::{Change, Event, Row, RowId, Session, SessionId};
 use tapline_translate::{Opening, Out, Translator, Way};
 
 /// One line of the pipe.
-pub type Input = (Direction, String);
+pub(crate) type Input = (Direction, String);
 
 /// A generated frame as a line of the pipe.
-pub fn input(frame: Frame) -> Input {
+pub(crate) fn input(frame: Frame) -> Input {
     let direction = match frame.direction {
         generate::Direction::FromAgent => Direction::In,
         generate::Direction::FromClient => Direction::Out,
@@ -28,7 +28,7 @@ pub fn input(frame: Frame) -> Input {
 }
 
 /// The frames of a recording, without what stands around them.
-pub fn frames_of(recording: &str) -> Vec<Input> {
+pub(crate) fn frames_of(recording: &str) -> Vec<Input> {
     #[derive(Deserialize)]
     struct Entry<'a> {
         #[serde(borrow)]
@@ -36,22 +36,28 @@ pub fn frames_of(recording: &str) -> Vec<Input> {
         #[serde(borrow)]
         msg: &'a RawValue,
     }
-    let entries = recording.lines().filter_map(|line| serde_json::from_str::<Entry<'_>>(line).ok());
+    let entries = recording
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Entry<'_>>(line).ok());
     let frame = |entry: Entry<'_>| {
-        let direction = if entry.dir == "in" { Direction::In } else { Direction::Out };
+        let direction = if entry.dir == "in" {
+            Direction::In
+        } else {
+            Direction::Out
+        };
         (direction, entry.msg.get().to_owned())
     };
     entries.map(frame).collect()
 }
 
 /// A real recording of the repository, again and again until there are `count` frames.
-pub fn real(count: usize) -> Vec<Input> {
+pub(crate) fn real(count: usize) -> Vec<Input> {
     let recording = include_str!("../../../../fixtures/recordings/claude/s17-many-tools.jsonl");
     frames_of(recording).into_iter().cycle().take(count).collect()
 }
 
 /// Only the envelopes, with `serde_json`: how many bytes their parts have.
-pub fn envelopes(lines: &[Input]) -> usize {
+pub(crate) fn envelopes(lines: &[Input]) -> usize {
     lines.iter().map(|(_, line)| envelope(line)).sum()
 }
 
@@ -79,7 +85,7 @@ fn envelope(line: &str) -> usize {
 
 /// Session updates into the types of `agent-client-protocol-schema`, of anything else the envelope. How many it could
 /// not read: its enums are strict.
-pub fn typed(lines: &[Input]) -> usize {
+pub(crate) fn typed(lines: &[Input]) -> usize {
     #[derive(Deserialize)]
     struct Typed<'a> {
         #[serde(rename = "jsonrpc", borrow)]
@@ -101,11 +107,14 @@ pub fn typed(lines: &[Input]) -> usize {
 }
 
 /// Frames → events, unmasked and unassembled: how many events.
-pub fn events(lines: &[Input]) -> u64 {
+pub(crate) fn events(lines: &[Input]) -> u64 {
     let mut translator = Translator::new(None);
     let mut count = Count::default();
     for (number, (direction, line)) in lines.iter().enumerate() {
-        let stamp = Stamp { number: number as u64, at: None };
+        let stamp = Stamp {
+            number: number as u64,
+            at: None,
+        };
         if let Ok(frame) = tapline_wire::read(line) {
             translator.frame(stamp, *direction, &frame, line, &mut count);
         }
@@ -114,7 +123,7 @@ pub fn events(lines: &[Input]) -> u64 {
 }
 
 /// Frames → rows, in memory: how many frames.
-pub fn rows(lines: &[Input]) -> u64 {
+pub(crate) fn rows(lines: &[Input]) -> u64 {
     let mut recorder = Recorder::new(Memory::new(), None);
     for (direction, line) in lines {
         recorder.line("", *direction, line, None);
@@ -152,11 +161,11 @@ impl Out for Count {
 /// A store that keeps nothing, so that what is left is the recorder's own memory. It stands for a journal on disk, whose
 /// rows are out of memory too; a recorder asks it only for what it has itself forgotten.
 #[derive(Debug, Default)]
-pub struct Forgetful {
+pub(crate) struct Forgetful {
     /// How many changes it was given.
-    pub changes: u64,
+    pub(crate) changes: u64,
     /// How many rows began.
-    pub rows: u64,
+    pub(crate) rows: u64,
 }
 
 impl Store for Forgetful {
@@ -176,7 +185,7 @@ impl Store for Forgetful {
 }
 
 /// Plays frames into a recorder that keeps no rows. The recorder stays, so that its memory can be looked at.
-pub fn play(frames: impl Iterator<Item = Frame>) -> Recorder<Forgetful> {
+pub(crate) fn play(frames: impl Iterator<Item = Frame>) -> Recorder<Forgetful> {
     let mut recorder = Recorder::new(Forgetful::default(), None);
     for frame in frames {
         let (direction, line) = input(frame);

@@ -428,6 +428,15 @@ fn history_sessions_that_could_not_be_loaded_end_with_their_connection() {
 }
 
 #[test]
+fn history_a_session_whose_id_the_agent_gives_anew_ends() {
+    let mut t = Tape::bare();
+    t.prompt(1, "Before it was there");
+    t.set_up(None, "s1");
+    t.shows(&["1 turn prompt cut", "1 user accepted \"Before it was there\""]);
+    assert_eq!(t.timelines().len(), 2);
+}
+
+#[test]
 fn history_replayed_twice_stays_silent() {
     let mut t = Tape::new();
     t.prompt(1, "Go");

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::prompts::OpenPrompt;
 use super::placing::{Opens, Place};
+use super::prompts::OpenPrompt;
 use super::text::TextKey;
 use super::{Assembler, Cuts, Cx, clip, label, revise};
 use crate::event::{Detached, Exit, Failure, TurnEnded};

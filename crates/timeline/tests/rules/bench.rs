@@ -331,7 +331,7 @@ pub(crate) fn plan(entries: &[(&str, &str)]) -> Event<'static> {
 
 pub(crate) fn task(id: &str, state: WorkState) -> Event<'_> {
     Event::Task(TaskNews {
-        task: id,
+        task: id.into(),
         kind: Some(TaskKind::Command),
         state: Some(state),
         ..TaskNews::default()
@@ -340,7 +340,7 @@ pub(crate) fn task(id: &str, state: WorkState) -> Event<'_> {
 
 pub(crate) fn helper(id: &str, state: WorkState) -> Event<'_> {
     Event::Helper(HelperNews {
-        helper: id,
+        helper: id.into(),
         state: Some(state),
         ..HelperNews::default()
     })

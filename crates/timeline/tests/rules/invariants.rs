@@ -107,7 +107,7 @@ fn take(b: &mut Bench, step: &Step) {
         Step::Failed(t, words) => {
             let words = if *words { "It broke" } else { "" };
             b.apply(Event::Failure {
-                turn: turn(t).as_deref(),
+                turn: turn(t).map(Into::into),
                 failure: failure(words),
             });
         }
@@ -171,7 +171,7 @@ fn take(b: &mut Bench, step: &Step) {
         }
         Step::Compaction(k, s) => {
             b.apply(Event::Compaction(CompactionNews {
-                compaction: &format!("k{k}"),
+                compaction: format!("k{k}").into(),
                 turn: None,
                 state: CompactionState::ALL.get(usize::from(*s)).copied(),
                 summary: None,

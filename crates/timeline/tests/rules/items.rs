@@ -152,7 +152,7 @@ fn ai_8_a_stopped_turn_interrupts_its_tool_and_its_task_goes_on() {
     b.prompt("1", "Go");
     b.tool_is("c1", ToolStatus::Running);
     b.apply(Event::Task(TaskNews {
-        call: Some("c1"),
+        call: Some("c1".into()),
         ..task_news("w1")
     }));
     b.stop();
@@ -177,7 +177,7 @@ fn ai_8_a_stopped_turn_interrupts_its_tool_and_its_task_goes_on() {
 
 fn task_news(id: &str) -> TaskNews<'_> {
     TaskNews {
-        task: id,
+        task: id.into(),
         kind: Some(TaskKind::Command),
         state: Some(WorkState::Running),
         ..TaskNews::default()
@@ -460,8 +460,8 @@ fn ao_11_context_goes_to_the_turn_it_names() {
     b.named_prompt("1", "a", "One");
     b.ends("1");
     b.named_prompt("2", "b", "Two");
-    let of = |turn| Event::Context {
-        turn: Some(turn),
+    let of = |turn: &'static str| Event::Context {
+        turn: Some(turn.into()),
         context: Context {
             used: Some(7),
             size: Some(100),

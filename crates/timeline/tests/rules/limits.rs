@@ -112,7 +112,7 @@ fn value_bytes_of_every_value() {
         "the plan that stands now is whole"
     );
     b.apply(Event::Helper(HelperNews {
-        helper: "h1",
+        helper: "h1".into(),
         text: Some(long.clone().into()),
         ..HelperNews::default()
     }));
@@ -122,7 +122,7 @@ fn value_bytes_of_every_value() {
             text: "p".repeat(VALUE_BYTES - 1),
         });
         b.apply(Event::Compaction(CompactionNews {
-            compaction: "k",
+            compaction: "k".into(),
             turn: None,
             state: None,
             summary: None,
@@ -200,7 +200,7 @@ fn label_bytes_a_cut_label_ends_with_an_ellipsis() {
         ..ToolNews::default()
     }));
     b.apply(Event::Task(TaskNews {
-        task: "w",
+        task: "w".into(),
         label: Some(long.clone().into()),
         ..TaskNews::default()
     }));
@@ -241,7 +241,7 @@ fn words_bytes_of_failures_and_status_rows() {
     }
     b.apply(Event::Task(TaskNews {
         state: Some(WorkState::Failed),
-        task: "w",
+        task: "w".into(),
         summary: Some(long.into()),
         ..TaskNews::default()
     }));

@@ -101,7 +101,7 @@ fn one_failure_whichever_copy_of_the_reason_comes_first() {
         b.named_prompt("1", "a", "One");
         for step in order {
             b.apply(match step {
-                0 => told(Some("a")),
+                0 => told(Some("a".into())),
                 1 => by_notice.clone(),
                 _ => error("1", words),
             });
@@ -119,7 +119,7 @@ fn one_failure_a_copy_without_words_erases_nothing() {
     let mut b = Bench::new();
     b.named_prompt("1", "a", "One");
     b.apply(Event::Failure {
-        turn: Some("a"),
+        turn: Some("a".into()),
         failure: failure("Overloaded"),
     });
     b.apply(error("1", ""));
@@ -335,13 +335,13 @@ fn words_a_retry_that_the_agent_marks_supersedes_the_first_row() {
     b.apply(piece("call-1", "The answer is"));
     b.apply(Event::Superseded {
         turn: None,
-        mark: "call-1",
+        mark: "call-1".into(),
     });
     b.apply(piece("call-2", "The answer is 42"));
     b.dropped(
         Event::Superseded {
             turn: None,
-            mark: "call-9",
+            mark: "call-9".into(),
         },
         "nothing-to-supersede",
     );
@@ -810,11 +810,11 @@ fn tasks_in_a_load_only_tell_how_an_unknown_one_ended() {
             ..TaskNews::default()
         })
     };
-    b.dropped(told("w1", WorkState::Completed), "history");
+    b.dropped(told("w1".into(), WorkState::Completed), "history");
     b.apply(task("w1", WorkState::Running));
-    b.dropped(told("w1", WorkState::Completed), "history");
+    b.dropped(told("w1".into(), WorkState::Completed), "history");
     b.apply(record_ends());
-    b.apply(told("w1", WorkState::Completed));
+    b.apply(told("w1".into(), WorkState::Completed));
     assert!(matches!(&b.the(Kind::Task).body, Body::Task(t) if t.state == WorkState::Completed));
 }
 
@@ -829,14 +829,14 @@ fn tasks_a_helper_is_never_also_a_task() {
 fn tasks_a_guess_never_beats_what_was_named() {
     let mut b = Bench::new();
     let guess = TaskNews {
-        task: "w1",
+        task: "w1".into(),
         kind_guess: Some(TaskKind::Monitor),
         label_guess: Some("guess".into()),
         ..TaskNews::default()
     };
     b.apply(Event::Task(guess.clone()));
     b.apply(Event::Task(TaskNews {
-        task: "w1",
+        task: "w1".into(),
         kind: Some(TaskKind::Command),
         label: Some("npm test".into()),
         ..TaskNews::default()
@@ -914,7 +914,7 @@ fn compaction_is_one_row_that_grows_and_settles() {
     b.prompt("1", "Go");
     let news = |state, piece: Option<&str>| {
         Event::Compaction(CompactionNews {
-            compaction: "k1",
+            compaction: "k1".into(),
             turn: None,
             state,
             summary: None,
