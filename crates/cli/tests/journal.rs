@@ -104,6 +104,7 @@ fn one_path_a_wrapped_agent_gives_the_rows_of_its_recording() {
         "recordings/grok/error-429.jsonl",
         "cases/B024-stop-leaves-tools-running.jsonl",
         "cases/B041-stdout-noise.jsonl",
+        "cases/B063-replay-on-load.jsonl",
         "cases/B109-token-in-tool-output.jsonl",
     ];
     for name in some {
@@ -135,6 +136,16 @@ fn one_path_a_wrapped_agent_gives_the_rows_of_its_recording() {
             .iter()
             .map(|id| text(&run(home.path(), &["export", id])))
             .collect();
+        let explained: String = ids
+            .iter()
+            .map(|id| text(&run(home.path(), &["explain", id])))
+            .collect();
+        for line in exported.lines() {
+            let row: Value = serde_json::from_str(line).expect("JSON");
+            let id = row["id"].as_str().expect("an id");
+            let found = row["kind"] == "session" || explained.lines().any(|l| l.ends_with(id));
+            assert!(found, "{name}: where {id} came from");
+        }
         let translated = text(&run(home.path(), &["translate", &path.to_string_lossy()]));
         let (exported, translated) = (bare(&exported), bare(&translated));
         for (n, (e, t)) in exported.iter().zip(&translated).enumerate() {

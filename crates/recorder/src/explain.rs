@@ -51,6 +51,8 @@ pub struct Touched {
 #[derive(Debug, Default)]
 pub struct Account {
     entries: Vec<Entry>,
+    /// Where the entries of the tape begin that is read now.
+    tape: usize,
 }
 
 impl Account {
@@ -65,10 +67,11 @@ impl Account {
     }
 
     fn at(&mut self, stamp: Stamp) -> Option<&mut Entry> {
-        // Numbers rise by one; what a held frame became is told under its own number.
-        let first = self.entries.first()?.input;
+        // Numbers rise by one on each tape; what a held frame became is told under its own number.
+        let tape = self.entries.get_mut(self.tape..)?;
+        let first = tape.first()?.input;
         let place = usize::try_from(stamp.number.checked_sub(first)?).ok()?;
-        self.entries.get_mut(place)
+        tape.get_mut(place)
     }
 }
 
@@ -76,6 +79,9 @@ impl Watch for Account {
     fn input(&mut self, stamp: Stamp, connection: &str, what: Seen<'_>) {
         let (direction, what) = describe(what);
         let connection = connection.to_owned();
+        if self.entries.last().is_some_and(|last| last.input >= stamp.number) {
+            self.tape = self.entries.len();
+        }
         self.entries.push(Entry {
             input: stamp.number,
             connection,

@@ -312,6 +312,8 @@ impl<S: Store, W: Watch> Core<S, W> {
         if let Some(opening) = &record.opening {
             opening.seed.as_ref().clone_into(&mut self.seed);
             self.hint = opening.hint.as_deref().map(str::to_owned);
+            // Several tapes read one after the other count their connections each from the start, as they were made.
+            self.made = 0;
         }
         let name = record.connection.as_ref();
         if record.begins || !is_at(&self.connections, self.last, name) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use tapline_timeline::{
-    Detached, Detail, End, Event, Failure, Json, Measure, Prompt, PromptAnswer, SessionFacts, Tone, Usage,
+    Detached, Detail, End, Event, Failure, Measure, Prompt, PromptAnswer, SessionFacts, Tone, Usage,
 };
 use tapline_wire::session::{self, InitializeAnswer, PromptParams, SessionAnswer, SessionParams};
 use tapline_wire::{AgentError, Id, RawValue, value};
@@ -384,7 +384,7 @@ impl Translator {
         let mut detail = Detail {
             code: error.readable.then(|| error.code.to_string()),
             source: Some(method.to_owned()),
-            more: Some(Json::new(error.raw)),
+            more: errors::whole(error),
         };
         self.name_sign_in(error, &mut detail);
         io.event(

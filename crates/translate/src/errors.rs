@@ -56,6 +56,11 @@ fn from_data(data: &RawValue) -> Option<Cow<'_, str>> {
         .find_map(|name| value::member_text(data, name).filter(|t| filled(t.clone())))
 }
 
+/// All that an error answer holds. `null` is nothing: a row that held it would not be the same when it is read back.
+pub(crate) fn whole(error: &AgentError<'_>) -> Option<Json> {
+    (error.raw.get() != "null").then(|| Json::new(error.raw))
+}
+
 /// An error answer as a failure. The words are those of [`words`] unless a dialect gave others.
 pub(crate) fn failure<'a>(
     error: &AgentError<'a>,
@@ -66,7 +71,7 @@ pub(crate) fn failure<'a>(
     let detail = Detail {
         code: error.readable.then(|| error.code.to_string()),
         source: Some(source.to_owned()),
-        more: Some(Json::new(error.raw)),
+        more: whole(error),
     };
     Failure {
         words,

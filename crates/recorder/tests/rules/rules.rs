@@ -500,6 +500,23 @@ fn history_a_refused_session_is_told_in_the_agents_words() {
 }
 
 #[test]
+fn history_an_error_that_is_null_is_an_error_of_which_nothing_is_known() {
+    let mut t = Tape::bare();
+    t.call(0, "initialize", json!({"protocolVersion": 1}));
+    t.answers(0, json!({"protocolVersion": 1}));
+    t.call(1, "session/new", json!({"cwd": "/p", "mcpServers": []}));
+    t.refuses(1, json!(null));
+    t.shows(&["- status error \"The agent refused a session with an error.\""]);
+    let row = t.the(Kind::Status);
+    let written = serde_json::to_value(row).expect("a row has a JSON form");
+    assert_eq!(
+        written["detail"],
+        json!({"source": "session/new"}),
+        "a `null` in it would not be read again"
+    );
+}
+
+#[test]
 fn history_frames_of_an_unknown_session_are_held_until_it_is_explained() {
     let mut t = Tape::new();
     t.update_of("child", chunk("agent_message_chunk", None, "Early words"));
