@@ -6,9 +6,12 @@
 
 use super::common::{ErrorText, output_text, part_path};
 use super::{Log, Profile};
+use crate::error::SdkError;
 use crate::json::{Json, Object, Text, object};
 use crate::types::call::{FunctionTool, JsonFormat, NamedChoice, ProviderTool, RequiredChoice};
-use crate::types::prompt::{AssistantMessage, ToolCallPart, ToolMessage, ToolResultPart, UserMessage};
+use crate::types::prompt::{
+    AssistantMessage, FilePart, ToolCallPart, ToolMessage, ToolResultPart, UserMessage,
+};
 use crate::types::{
     AssistantPart, CallOptions, ResponseFormat, Tool, ToolChoice, ToolOutput, ToolPart, UserPart, Warning,
 };
@@ -132,6 +135,29 @@ pub fn only_text(message: &UserMessage) -> Option<&crate::types::prompt::TextPar
         [UserPart::Text(part)] => Some(part),
         _ => None,
     }
+}
+
+/// A user message: a single text as it is, anything else as parts.
+pub fn user(
+    message: &UserMessage,
+    file: impl Fn(&FilePart) -> Result<Object, SdkError>,
+) -> Result<Object, SdkError> {
+    if let Some(part) = only_text(message) {
+        return Ok(object! { "role": "user", "content": &part.text });
+    }
+    Ok(object! { "role": "user", "content": user_parts(message, file)? })
+}
+
+/// The parts of a user message; `file` says how the provider wants a file.
+pub fn user_parts(
+    message: &UserMessage,
+    file: impl Fn(&FilePart) -> Result<Object, SdkError>,
+) -> Result<Vec<Object>, SdkError> {
+    let parts = message.content.iter().map(|part| match part {
+        UserPart::Text(part) => Ok(object! { "type": "text", "text": &part.text }),
+        UserPart::File(part) => file(part),
+    });
+    parts.collect()
 }
 
 /// A tool call in chat form. Absent arguments stay absent.

@@ -10,8 +10,8 @@ use super::{Call, Log, Request, Target};
 use crate::error::SdkError;
 use crate::json::{Json, Object, Text, object};
 use crate::media_type;
-use crate::types::prompt::{FilePart, UserMessage};
-use crate::types::{FileData, Message, UserPart, Warning};
+use crate::types::prompt::FilePart;
+use crate::types::{FileData, Message, Warning};
 
 /// Models that the SDK knows to be without Groq's browser search.
 const KNOWN_WITHOUT_SEARCH: &[&str] = &[
@@ -136,7 +136,7 @@ fn messages(call: &Call<'_>, log: &mut Log) -> Result<Vec<Object>, SdkError> {
             Message::System(message) => {
                 messages.push(object! { "role": "system", "content": &message.content });
             }
-            Message::User(message) => messages.push(user(message)?),
+            Message::User(message) => messages.push(chat::user(message, image)?),
             Message::Assistant(message) => {
                 let mut said = chat::said(at, message, true, log, |part| {
                     chat::tool_call(part, arguments_text(part.input.as_ref()))
@@ -161,21 +161,6 @@ fn messages(call: &Call<'_>, log: &mut Log) -> Result<Vec<Object>, SdkError> {
         }
     }
     Ok(messages)
-}
-
-fn user(message: &UserMessage) -> Result<Object, SdkError> {
-    if let Some(part) = chat::only_text(message) {
-        return Ok(object! { "role": "user", "content": &part.text });
-    }
-    let content: Result<Vec<Object>, SdkError> = message
-        .content
-        .iter()
-        .map(|part| match part {
-            UserPart::Text(part) => Ok(object! { "type": "text", "text": &part.text }),
-            UserPart::File(part) => image(part),
-        })
-        .collect();
-    Ok(object! { "role": "user", "content": content? })
 }
 
 fn image(part: &FilePart) -> Result<Object, SdkError> {

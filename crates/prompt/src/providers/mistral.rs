@@ -19,7 +19,7 @@ use crate::json::{Json, Object, Text, object};
 use crate::media_type;
 use crate::types::call::ToolChoice;
 use crate::types::prompt::{AssistantMessage, FilePart};
-use crate::types::{AssistantPart, FileData, Message, UserPart, Warning};
+use crate::types::{AssistantPart, FileData, Message, Warning};
 
 /// The chat API.
 pub const CHAT: Target = Target {
@@ -155,15 +155,7 @@ fn messages(
                 messages.push(object! { "role": "system", "content": content });
             }
             Message::User(message) => {
-                let content: Result<Vec<Object>, SdkError> = message
-                    .content
-                    .iter()
-                    .map(|part| match part {
-                        UserPart::Text(part) => Ok(object! { "type": "text", "text": &part.text }),
-                        UserPart::File(part) => file(part),
-                    })
-                    .collect();
-                messages.push(object! { "role": "user", "content": content? });
+                messages.push(object! { "role": "user", "content": chat::user_parts(message, file)? });
             }
             Message::Assistant(message) => {
                 let is_last = at + 1 == prompt.len();

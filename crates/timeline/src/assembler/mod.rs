@@ -303,8 +303,24 @@ impl Assembler {
         body: Body,
         cuts: Cuts,
     ) -> Arc<Row> {
+        let mut row = self.new_row(cx, id, turn, parent, body);
+        cuts.note(&mut row);
+        let row = Arc::new(row);
+        cx.host.change(Change::Put(&row));
+        row
+    }
+
+    /// A new row with the next number, of which nobody was told yet.
+    fn new_row(
+        &mut self,
+        cx: &Cx<'_>,
+        id: RowId,
+        turn: Option<RowId>,
+        parent: Option<RowId>,
+        body: Body,
+    ) -> Row {
         self.seq += 1;
-        let mut row = Row {
+        Row {
             id,
             seq: self.seq,
             session: self.session.id.clone(),
@@ -319,11 +335,7 @@ impl Assembler {
             truncated: Vec::new(),
             extra: IndexMap::new(),
             body,
-        };
-        cuts.note(&mut row);
-        let row = Arc::new(row);
-        cx.host.change(Change::Put(&row));
-        row
+        }
     }
 
     /// The id of the row with this key: of the newest, if the key was used again.

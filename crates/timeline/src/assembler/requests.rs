@@ -121,23 +121,8 @@ impl Assembler {
             answer: None,
         };
         let id = self.fresh(cx, &request_key(cx, news.key));
-        self.seq += 1;
-        let mut row = Row {
-            id,
-            seq: self.seq,
-            session: self.session.id.clone(),
-            turn,
-            parent: None,
-            producer: news.producer,
-            at: cx.at,
-            ended_at: None,
-            revision: 1,
-            cursor: None,
-            frames: [cx.frame, cx.frame],
-            truncated: Vec::new(),
-            extra: IndexMap::new(),
-            body: Body::Request(Box::new(request)),
-        };
+        let mut row = self.new_row(cx, id, turn, None, Body::Request(Box::new(request)));
+        row.producer = news.producer;
         cuts.note(&mut row);
         bound_request(cx, &mut row);
         let row = Arc::new(row);

@@ -136,42 +136,20 @@ impl Assembler {
         let asked = self.requests.take_asked(news.call);
         let mut tool = Tool {
             call: label(news.call),
-            name: None,
-            title: None,
-            tool_kind: None,
             state: if news.announced || news.status == Some(ToolStatus::Pending) {
                 ToolState::Pending
             } else {
                 ToolState::Running
             },
-            authorization: Authorization::NotAsked,
-            input: None,
-            content: Vec::new(),
-            output: None,
-            exit_code: None,
-            result: None,
-            locations: Vec::new(),
+            ..blank_tool()
         };
         let request = asked.map(|asked| take_over(&mut tool, asked));
         let key = Key::new("c").part(news.call);
         let id = self.fresh(cx, &key);
-        self.seq += 1;
-        let mut row = Row {
-            id: id.clone(),
-            seq: self.seq,
-            session: self.session.id.clone(),
-            turn,
-            parent: parent.map(|p| p.id.clone()),
-            producer: news.producer.take(),
-            at: cx.at,
-            ended_at: None,
-            revision: 1,
-            cursor: None,
-            frames: [cx.frame, cx.frame],
-            truncated: Vec::new(),
-            extra: std::mem::take(&mut news.extra),
-            body: Body::Tool(Box::new(tool)),
-        };
+        let parent = parent.map(|p| p.id.clone());
+        let mut row = self.new_row(cx, id.clone(), turn, parent, Body::Tool(Box::new(tool)));
+        row.producer = news.producer.take();
+        row.extra = std::mem::take(&mut news.extra);
         self.apply_news(cx, &mut row, news, true);
         let row = Arc::new(row);
         cx.host.change(Change::Put(&row));

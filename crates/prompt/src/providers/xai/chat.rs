@@ -11,8 +11,8 @@ use crate::providers::chat;
 use crate::providers::common::{self, arguments_stringified, data_url};
 use crate::providers::options::Options;
 use crate::providers::{Call, Log, Request};
-use crate::types::prompt::{FilePart, UserMessage};
-use crate::types::{FileData, Message, UserPart, Warning};
+use crate::types::prompt::FilePart;
+use crate::types::{FileData, Message, Warning};
 
 /// Builds the request.
 pub(super) fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
@@ -132,7 +132,7 @@ fn messages(call: &Call<'_>, log: &mut Log) -> Result<Vec<Object>, SdkError> {
             Message::System(message) => {
                 messages.push(object! { "role": "system", "content": &message.content });
             }
-            Message::User(message) => messages.push(user(message)?),
+            Message::User(message) => messages.push(chat::user(message, file)?),
             Message::Assistant(message) => {
                 let mut said = chat::said(at, message, false, log, |part| {
                     chat::tool_call(part, arguments_stringified(part.input.as_ref(), call.profile))
@@ -152,21 +152,6 @@ fn messages(call: &Call<'_>, log: &mut Log) -> Result<Vec<Object>, SdkError> {
         }
     }
     Ok(messages)
-}
-
-fn user(message: &UserMessage) -> Result<Object, SdkError> {
-    if let Some(part) = chat::only_text(message) {
-        return Ok(object! { "role": "user", "content": &part.text });
-    }
-    let content: Result<Vec<Object>, SdkError> = message
-        .content
-        .iter()
-        .map(|part| match part {
-            UserPart::Text(part) => Ok(object! { "type": "text", "text": &part.text }),
-            UserPart::File(part) => file(part),
-        })
-        .collect();
-    Ok(object! { "role": "user", "content": content? })
 }
 
 fn file(part: &FilePart) -> Result<Object, SdkError> {
