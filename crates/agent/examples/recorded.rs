@@ -21,6 +21,7 @@ fn main() {
             agent: Some("bench".to_owned()),
             origin: None,
             patience: Some(Duration::from_secs(60)),
+            resume: None,
         };
         let name = format!("bench-{n}-{}", std::process::id());
         let ledger = JournalArchive::new(journal, options)

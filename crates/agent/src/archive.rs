@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tapline_journal::{Begin, Error, Journal, Mode, Owner, RowLookup, Writer, WriterOptions};
+use tapline_journal::{Begin, Error, Generation, Journal, Mode, Owner, RowLookup, Writer, WriterOptions};
 use tapline_recorder::{Opened, SessionRef, Store, TapeRecord, Way};
 use tapline_timeline::{
     Append, Change, Close, Lookup as _, Row, RowId, Session, SessionId, SessionState, Time, Timeline,
@@ -28,6 +28,9 @@ pub struct ArchiveOptions {
     pub origin: Option<String>,
     /// How long writing an input may wait when the journal is behind. Nothing: never, the caller keeps inputs elsewhere.
     pub patience: Option<Duration>,
+    /// The session that is gone on with: the first one that the connection speaks of by an id it had before. Nothing: the
+    /// one that has that id at this agent, if there is one.
+    pub resume: Option<SessionId>,
 }
 
 /// A journal, opened for connections.
@@ -124,6 +127,8 @@ struct Held {
     shift: u64,
     /// It goes on behind what was saved before.
     resumed: bool,
+    /// The hold on it, once there is one.
+    generation: Option<Generation>,
     provider: Option<String>,
     /// The agent process is gone, by the session's own last word.
     ended: bool,
@@ -133,6 +138,12 @@ impl JournalLedger {
     /// The journal's sessions of this connection so far.
     pub fn sessions(&self) -> impl Iterator<Item = &SessionId> {
         self.held.iter().map(|h| &h.id)
+    }
+
+    /// The hold on a session of this connection.
+    pub fn generation(&self, session: &SessionId) -> Option<&Generation> {
+        let held = self.held.iter().find(|held| held.id == *session);
+        held.and_then(|held| held.generation.as_ref())
     }
 
     /// Whether what comes now was saved before.
@@ -189,7 +200,7 @@ impl JournalLedger {
     }
 
     /// `place` is the session's place in an import, of which it keeps the key; nothing for a session that is there.
-    fn begin(&mut self, id: &SessionId, place: Option<usize>) -> Option<(u64, u64)> {
+    fn begin(&mut self, id: &SessionId, place: Option<usize>) -> Option<Generation> {
         let origin = match (&self.options.origin, place) {
             (None, _) | (_, None) => None,
             (Some(origin), Some(0)) => Some(origin.clone()),
@@ -203,7 +214,7 @@ impl JournalLedger {
             origin,
         };
         match self.writer.begin(&begin) {
-            Ok(generation) => Some((generation.cursor, generation.last_seq)),
+            Ok(generation) => Some(generation),
             Err(error) => {
                 self.lasting.get_or_insert_with(|| error.to_string());
                 None
@@ -218,9 +229,11 @@ impl JournalLedger {
         };
         let id = self.held[at].id.clone();
         let seq = again.rows().last().map_or(0, |row| row.seq);
-        if let Some((_, last)) = self.begin(&id, None) {
+        if let Some(generation) = self.begin(&id, None) {
             let held = &mut self.held[at];
-            (held.from, held.shift, held.resumed) = (seq, last.saturating_sub(seq), true);
+            let shift = generation.last_seq.saturating_sub(seq);
+            (held.from, held.shift, held.resumed) = (seq, shift, true);
+            held.generation = Some(generation);
         }
     }
 
@@ -264,6 +277,7 @@ impl Store for JournalLedger {
                 from: 0,
                 shift: 0,
                 resumed: false,
+                generation: None,
                 provider: known.and_then(|k| k.session.provider_session),
                 ended: false,
             };
@@ -274,6 +288,7 @@ impl Store for JournalLedger {
             };
         }
         let known = match (provider, way) {
+            (Some(_), Way::Known) if self.options.resume.is_some() => self.options.resume.take(),
             (Some(provider), Way::Known | Way::Child(_)) => self
                 .journal
                 .session_of_provider(&self.agent, provider)
@@ -285,13 +300,15 @@ impl Store for JournalLedger {
             .as_ref()
             .and_then(|id| self.journal.session(id).ok().flatten());
         let id = known.unwrap_or_else(|| self.new_id(provider));
-        let (_, seq) = self.begin(&id, Some(self.held.len())).unwrap_or_default();
+        let generation = self.begin(&id, Some(self.held.len()));
+        let seq = generation.as_ref().map_or(0, |generation| generation.last_seq);
         self.held.push(Held {
             id: id.clone(),
             again: None,
             from: 0,
             shift: 0,
             resumed: false,
+            generation,
             provider: None,
             ended: false,
         });

@@ -35,6 +35,7 @@ fn options(name: &str) -> ArchiveOptions {
         agent: Some(name.to_owned()),
         origin: Some(name.to_owned()),
         patience: Some(Duration::from_secs(60)),
+        resume: None,
     }
 }
 

@@ -135,6 +135,7 @@ fn describe(seen: Seen<'_>) -> (&'static str, String) {
         Seen::TooLong(direction, bytes) => (name(direction), format!("a line of {bytes} bytes")),
         Seen::Stderr(line) => ("stderr", cut(line.to_owned())),
         Seen::Exit => ("exit", "the process ended".to_owned()),
+        Seen::Did(what) => ("did", what.to_owned()),
         Seen::Close => ("close", "the record of the connection ends".to_owned()),
     }
 }

@@ -172,6 +172,12 @@ impl Intake {
         self.give(name, at, Recorded::Stderr(line.into()), None, to);
     }
 
+    /// Takes what Tapline itself did, as a JSON object.
+    pub fn did(&mut self, name: &str, what: &str, at: Option<Time>, to: &mut impl Take) {
+        let what = self.connection(name).masking.text(what).into_owned();
+        self.give(name, at, Recorded::Did(what.into()), None, to);
+    }
+
     /// The agent process ended.
     pub fn exit(
         &mut self,

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use tapline_redact::Rules;
 use tapline_timeline::{
-    Assembler, Change, Cx, Event, Lookup, Reason, Row, RowId, Session, SessionFacts, SessionId, Sink, Time,
+    Answer, Assembler, Change, Cx, Event, Lookup, Reason, Row, RowId, Session, SessionFacts, SessionId, Sink, Time,
 };
-use tapline_translate::{Direction, Input, Opening, Out, SessionRef, Stamp, Translator, Way};
-use tapline_wire::Frame;
+use tapline_translate::{Direction, Input, Opening, Out, Reply, SessionRef, Stamp, Translator, Way};
+use tapline_wire::{Frame, RawValue};
 
 use crate::intake::{Intake, Take, is_at};
 use crate::tape::{Recorded, TapeRecord};
@@ -107,6 +107,8 @@ pub enum Seen<'a> {
     Exit,
     /// The record of the connection ends.
     Close,
+    /// What Tapline itself did, as JSON.
+    Did(&'a str),
 }
 
 /// Turns the inputs of one recording, or of one live connection, into changes.
@@ -236,6 +238,25 @@ impl<S: Store, W: Watch> Recorder<S, W> {
             .map(|c| c.translator.dialect())
     }
 
+    /// What a client answers on a connection to a request that the protocol does not have, in the way of its agent; nothing
+    /// where nobody knows the method.
+    pub fn reply(
+        &self,
+        connection: &str,
+        method: &str,
+        params: &RawValue,
+        answer: Option<&Answer>,
+    ) -> Option<Reply> {
+        let connection = self.core.connections.get(connection)?;
+        connection.translator.reply(method, params, answer)
+    }
+
+    /// Whether the agent of a connection says the id of a prompt again on the frames of its turn.
+    pub fn echoes_prompt_ids(&self, connection: &str) -> bool {
+        let connection = self.core.connections.get(connection);
+        connection.is_some_and(|c| c.translator.echoes_prompt_ids())
+    }
+
     /// Takes bytes of the pipe, cut anywhere.
     pub fn bytes(&mut self, connection: &str, direction: Direction, bytes: &[u8], at: Option<Time>) {
         self.intake
@@ -268,6 +289,11 @@ impl<S: Store, W: Watch> Recorder<S, W> {
     /// The agent process ended.
     pub fn exit(&mut self, connection: &str, code: Option<i64>, signal: Option<&str>, at: Option<Time>) {
         self.intake.exit(connection, code, signal, at, &mut self.core);
+    }
+
+    /// Takes what Tapline itself did: a JSON object, as [`Input::Did`] says.
+    pub fn did(&mut self, connection: &str, what: &str, at: Option<Time>) {
+        self.intake.did(connection, what, at, &mut self.core);
     }
 
     /// Nothing more comes on any connection.
@@ -374,6 +400,10 @@ impl<S: Store, W: Watch> Core<S, W> {
             Recorded::Close => {
                 desk.watch.input(stamp, label, Seen::Close);
                 translator.input(stamp, Input::Close, desk);
+            }
+            Recorded::Did(what) => {
+                desk.watch.input(stamp, label, Seen::Did(what));
+                translator.input(stamp, Input::Did(what), desk);
             }
         }
         desk.end();

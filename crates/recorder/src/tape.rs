@@ -5,13 +5,13 @@
 //!
 //! | bytes | meaning |
 //! |---|---|
-//! | 1 | version (high four bits, 1) and kind (low four bits): 0 line in, 1 line out, 2 and 3 the same too long, 4 standard error, 5 exit, 6 close |
+//! | 1 | version (high four bits, 1) and kind (low four bits): 0 line in, 1 line out, 2 and 3 the same too long, 4 standard error, 5 exit, 6 close, 7 what Tapline did |
 //! | 1 | flags: 1 a connection begins here, 2 the tape begins here |
 //! | string | the name of the connection |
 //! | string, string | where the tape begins: its seed, and the agent's name as it was known beforehand (empty: unknown) |
 //! | varint | too long: length of the whole line |
 //! | varint, 1 | exit: the code (zigzag), and flags: 1 there is a code, 2 there is a signal |
-//! | the rest | the line, the beginning of a line that was too long, or the name of the signal |
+//! | the rest | the line, the beginning of a line that was too long, the name of the signal, or what was done, as JSON |
 //!
 //! A string is its length as a varint (LEB128) and its bytes in UTF-8.
 //!
@@ -77,6 +77,8 @@ pub enum Recorded<'a> {
     },
     /// The record of the connection ends.
     Close,
+    /// What Tapline itself did, as one JSON object: see [`tapline_translate::Input::Did`].
+    Did(Cow<'a, str>),
 }
 
 /// Why a record cannot be read.
@@ -110,6 +112,7 @@ impl TapeRecord<'_> {
             Recorded::Stderr(_) => 4,
             Recorded::Exit { .. } => 5,
             Recorded::Close => 6,
+            Recorded::Did(_) => 7,
         };
         let begins = if self.begins { CONNECTION_BEGINS } else { 0 };
         let opening = if self.opening.is_some() { TAPE_BEGINS } else { 0 };
@@ -120,7 +123,9 @@ impl TapeRecord<'_> {
             put_string(out, opening.hint.as_deref().unwrap_or_default());
         }
         match &self.what {
-            Recorded::Line(_, text) | Recorded::Stderr(text) => out.extend_from_slice(text.as_bytes()),
+            Recorded::Line(_, text) | Recorded::Stderr(text) | Recorded::Did(text) => {
+                out.extend_from_slice(text.as_bytes());
+            }
             Recorded::TooLong(_, prefix, bytes) => {
                 put_varint(out, *bytes);
                 out.extend_from_slice(prefix.as_bytes());
@@ -159,6 +164,7 @@ impl TapeRecord<'_> {
                     signal: signal.map(own),
                 },
                 Recorded::Close => Recorded::Close,
+                Recorded::Did(text) => Recorded::Did(own(text)),
             },
         }
     }
@@ -219,6 +225,7 @@ impl<'a> TapeRecord<'a> {
                 }
             }
             6 => Recorded::Close,
+            7 => Recorded::Did(rest.text()?.into()),
             _ => return Err(rest.damaged("its kind is unknown")),
         };
         Ok(Self {

@@ -155,7 +155,7 @@ proptest! {
     #[test]
     fn a_record_is_read_as_it_was_written(
         number in 1u64.., name: String, text: String, begins: bool, seed in prop::option::of(any::<String>()),
-        hint in prop::option::of(".+"), kind in 0..7, bytes: u64, code: Option<i64>, signal: Option<String>,
+        hint in prop::option::of(".+"), kind in 0..8, bytes: u64, code: Option<i64>, signal: Option<String>,
     ) {
         let direction = if kind % 2 == 0 { Direction::In } else { Direction::Out };
         let what = match kind {
@@ -163,7 +163,8 @@ proptest! {
             2 | 3 => Recorded::TooLong(direction, text.into(), bytes),
             4 => Recorded::Stderr(text.into()),
             5 => Recorded::Exit { code, signal: signal.map(Into::into) },
-            _ => Recorded::Close,
+            6 => Recorded::Close,
+            _ => Recorded::Did(text.into()),
         };
         let opening = seed.map(|seed| Opening { seed: seed.into(), hint: hint.map(Into::into) });
         let record = TapeRecord { number, at: Some(Time::At(-1)), connection: name.into(), begins, opening, what };

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use indexmap::IndexMap;
-use tapline_timeline::{Channel, Detached, Event, Exit, SessionFacts, SessionId, Text, Time, Tone};
+use tapline_timeline::{Answer, Channel, Detached, Event, Exit, SessionFacts, SessionId, Text, Time, Tone};
 use tapline_wire::{Frame, Id, OwnedId, Params, RawValue, TooLongHint, value};
 
 use crate::calls::Call;
-use crate::dialect::{Around, Dialect, Facts};
+use crate::dialect::{Around, Dialect, Facts, Reply};
 use crate::dialects;
 use crate::limits;
 use crate::requests::AgentCall;
@@ -100,6 +100,11 @@ pub enum Input<'a> {
     },
     /// Nothing more will be heard of the connection.
     Close,
+    /// What Tapline itself did as the client, as a JSON object with one member:
+    ///
+    /// - `{"answer": {"request": ID, "by": "…"}}`: who decided the answer that is sent next to the agent's request of this id;
+    /// - anything else is kept on the tape and changes nothing.
+    Did(&'a str),
 }
 
 /// Reads one connection.
@@ -302,7 +307,18 @@ impl Translator {
                 self.end(io, Some(exit));
             }
             Input::Close => self.end(io, None),
+            Input::Did(what) => self.did(io, what),
         }
+    }
+
+    /// What a client answers to a request that the protocol does not have; nothing where the dialect does not know it.
+    pub fn reply(&self, method: &str, params: &RawValue, answer: Option<&Answer>) -> Option<Reply> {
+        self.dialect.reply(method, params, answer)
+    }
+
+    /// The agent says the id of a prompt again on the frames of its turn.
+    pub fn echoes_prompt_ids(&self) -> bool {
+        self.dialect.echoes_prompt_ids()
     }
 
     /// The last lines of standard error.

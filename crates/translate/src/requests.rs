@@ -18,6 +18,8 @@ use crate::{limits, parts};
 pub(crate) struct AgentCall {
     pub session: Option<SessionRef>,
     pub what: Asked,
+    /// Who decided the answer, where Tapline is the client and said so.
+    pub by: Option<String>,
 }
 
 #[derive(Debug)]
@@ -77,6 +79,7 @@ impl Translator {
             AgentCall {
                 session,
                 what: what.unwrap_or(Asked::Service),
+                by: None,
             },
         );
     }
@@ -241,7 +244,7 @@ impl Translator {
                     io.event(*other, Event::Authorized { call: tool, outcome });
                 }
                 let answer = answer.map(|a| Answer {
-                    by: Some("client".to_owned()),
+                    by: Some(call.by.clone().unwrap_or_else(|| "client".to_owned())),
                     at: io.stamp.at,
                     ..a
                 });
@@ -258,6 +261,20 @@ impl Translator {
         }
     }
 
+    /// What Tapline did itself.
+    pub(crate) fn did(&mut self, io: &mut Io<'_>, what: &str) {
+        io.state("did");
+        let Ok(what) = serde_json::from_str::<&RawValue>(what) else {
+            return;
+        };
+        if let Some(answer) = value::member(what, "answer")
+            && let Some(id) = value::member(answer, "request").and_then(Id::read)
+            && let Some(call) = self.agent_calls.get_mut(&id.as_ref().into_owned())
+        {
+            call.by = value::member_text(answer, "by").map(Cow::into_owned);
+        }
+    }
+
     /// The agent takes a request back.
     pub(crate) fn agent_withdraws(&mut self, io: &mut Io<'_>, params: &RawValue) {
         let Some(id) = value::member(params, "requestId").and_then(Id::read) else {
@@ -268,6 +285,7 @@ impl Translator {
             Some(AgentCall {
                 session: Some(session),
                 what: Asked::Permission { .. } | Asked::Question(_) | Asked::Vendor(_),
+                ..
             }) => {
                 let session = *session;
                 io.event(

@@ -384,7 +384,10 @@ impl Shelf {
 /// What a record weighs in memory, roughly.
 fn weight(record: &TapeRecord<'_>) -> usize {
     let text = match &record.what {
-        Recorded::Line(_, text) | Recorded::Stderr(text) | Recorded::TooLong(_, text, _) => text.len(),
+        Recorded::Line(_, text)
+        | Recorded::Stderr(text)
+        | Recorded::TooLong(_, text, _)
+        | Recorded::Did(text) => text.len(),
         Recorded::Exit { .. } | Recorded::Close => 0,
     };
     size_of::<TapeRecord<'_>>() + text

@@ -65,6 +65,7 @@ impl InJournal {
             agent: None,
             origin: None,
             patience: Some(Duration::from_secs(1)),
+            resume: None,
         };
         Ok(JournalArchive::new(Arc::new(journal), options))
     }

@@ -69,6 +69,7 @@ pub(crate) fn one(journal: &Arc<dyn Journal>, file: &str) -> Result<String, Fail
         agent: Some(connection.clone()),
         origin: Some(origin),
         patience: Some(Duration::from_secs(30)),
+        resume: None,
     };
     let ledger = JournalArchive::new(Arc::clone(journal), options)
         .ledger(&connection)

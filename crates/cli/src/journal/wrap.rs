@@ -108,6 +108,7 @@ impl Late {
             agent: None,
             origin: None,
             patience: Some(PATIENCE),
+            resume: None,
         };
         Ok(JournalArchive::new(journal, options))
     }
