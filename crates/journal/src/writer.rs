@@ -560,8 +560,12 @@ impl Writer {
         let mut state = self.slot.lock();
         state.open = false;
         state.trouble = None;
-        state.ready.urgent |= !state.ready.is_empty();
-        state.told = 2;
+        let waits = !state.ready.is_empty();
+        if waits {
+            state.ready.urgent = true;
+            // Only what is taken from here says that it was told of: where nothing waits, nobody would.
+            state.told = 2;
+        }
         drop(state);
         self.backend.wake(&self.slot);
         let mut state = self.slot.lock();

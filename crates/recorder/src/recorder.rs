@@ -6,10 +6,10 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use tapline_redact::Rules;
 use tapline_timeline::{
-    Answer, Assembler, Change, Cx, Event, Lookup, Reason, Row, RowId, Session, SessionFacts, SessionId, Sink, Time,
+    Assembler, Change, Cx, Event, Lookup, Reason, Row, RowId, Session, SessionFacts, SessionId, Sink, Time,
 };
-use tapline_translate::{Direction, Input, Opening, Out, Reply, SessionRef, Stamp, Translator, Way};
-use tapline_wire::{Frame, RawValue};
+use tapline_translate::{Dialect, Direction, Input, Opening, Out, SessionRef, Stamp, Translator, Way};
+use tapline_wire::Frame;
 
 use crate::intake::{Intake, Take, is_at};
 use crate::tape::{Recorded, TapeRecord};
@@ -238,23 +238,10 @@ impl<S: Store, W: Watch> Recorder<S, W> {
             .map(|c| c.translator.dialect())
     }
 
-    /// What a client answers on a connection to a request that the protocol does not have, in the way of its agent; nothing
-    /// where nobody knows the method.
-    pub fn reply(
-        &self,
-        connection: &str,
-        method: &str,
-        params: &RawValue,
-        answer: Option<&Answer>,
-    ) -> Option<Reply> {
+    /// The dialect that is spoken on a connection, for what a client must know of it.
+    pub fn spoken(&self, connection: &str) -> Option<&dyn Dialect> {
         let connection = self.core.connections.get(connection)?;
-        connection.translator.reply(method, params, answer)
-    }
-
-    /// Whether the agent of a connection says the id of a prompt again on the frames of its turn.
-    pub fn echoes_prompt_ids(&self, connection: &str) -> bool {
-        let connection = self.core.connections.get(connection);
-        connection.is_some_and(|c| c.translator.echoes_prompt_ids())
+        Some(connection.translator.spoken())
     }
 
     /// Takes bytes of the pipe, cut anywhere.

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use indexmap::IndexMap;
-use tapline_timeline::{Answer, Channel, Detached, Event, Exit, SessionFacts, SessionId, Text, Time, Tone};
+use tapline_timeline::{Channel, Detached, Event, Exit, SessionFacts, SessionId, Text, Time, Tone};
 use tapline_wire::{Frame, Id, OwnedId, Params, RawValue, TooLongHint, value};
 
 use crate::calls::Call;
-use crate::dialect::{Around, Dialect, Facts, Reply};
+use crate::dialect::{Around, Dialect, Facts};
 use crate::dialects;
 use crate::limits;
 use crate::requests::AgentCall;
@@ -311,14 +311,9 @@ impl Translator {
         }
     }
 
-    /// What a client answers to a request that the protocol does not have; nothing where the dialect does not know it.
-    pub fn reply(&self, method: &str, params: &RawValue, answer: Option<&Answer>) -> Option<Reply> {
-        self.dialect.reply(method, params, answer)
-    }
-
-    /// The agent says the id of a prompt again on the frames of its turn.
-    pub fn echoes_prompt_ids(&self) -> bool {
-        self.dialect.echoes_prompt_ids()
+    /// The dialect that is spoken, for what a client needs to know of it.
+    pub fn spoken(&self) -> &dyn Dialect {
+        &*self.dialect
     }
 
     /// The last lines of standard error.

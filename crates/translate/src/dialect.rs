@@ -90,6 +90,43 @@ pub enum Reply {
     Fault(String),
 }
 
+/// Work of the agent that outlives its turn, by the agent's own id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work<'a> {
+    /// A background command or monitor.
+    Task(&'a str),
+    /// An agent that the agent started.
+    Helper(&'a str),
+}
+
+impl<'a> Work<'a> {
+    /// The agent's id of it.
+    pub fn id(self) -> &'a str {
+        let (Self::Task(id) | Self::Helper(id)) = self;
+        id
+    }
+}
+
+/// A vendor's call that stops one piece of work.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkStop {
+    /// The method. An agent without it answers that it does not know the method.
+    pub method: &'static str,
+    /// What it is called with.
+    pub params: serde_json::Value,
+}
+
+/// What the agent answered when it was asked to stop one piece of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkStopped {
+    /// It is being stopped; the agent's own news of its end will come.
+    Stopping,
+    /// The agent has no such work any more: nobody knows how it ended.
+    Gone,
+    /// It was refused, in the agent's words if it gave any; the work goes on.
+    Refused(Option<String>),
+}
+
 /// What is known of a connection when a hook is called.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'s> {
@@ -232,6 +269,18 @@ pub trait Dialect: Send {
     fn reply(&self, method: &str, params: &RawValue, answer: Option<&Answer>) -> Option<Reply> {
         let _ = (method, params, answer);
         None
+    }
+
+    /// How one piece of work that outlives its turn is stopped, in this session of the agent; nothing where the vendor has no way.
+    fn stop_work(&self, session: &str, work: Work<'_>) -> Option<WorkStop> {
+        let _ = (session, work);
+        None
+    }
+
+    /// What the answer to [`Dialect::stop_work`] says of that work.
+    fn work_stopped(&self, work: Work<'_>, result: &RawValue) -> WorkStopped {
+        let _ = (work, result);
+        WorkStopped::Refused(None)
     }
 
     /// Puts a permission into the shared shape.

@@ -28,5 +28,8 @@ mod requests;
 mod update;
 
 pub use connection::{Direction, Input, Opening, Out, SessionRef, Stamp, Translator, Way};
-pub use dialect::{AnswerReading, Around, Child, Chunk, Dialect, Facts, Marks, Reply, VendorRequest};
+pub use dialect::{
+    AnswerReading, Around, Child, Chunk, Dialect, Facts, Marks, Reply, VendorRequest, Work, WorkStop,
+    WorkStopped,
+};
 pub use errors::words as error_words;

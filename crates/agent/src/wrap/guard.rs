@@ -66,6 +66,17 @@ impl Guard {
         self.child.id()
     }
 
+    /// The whole group is asked to end, and ended after [`GRACE`]. It does not wait, and is done even if we are gone by then.
+    pub(crate) fn end_group(self) {
+        let Self { mut child, line } = self;
+        // An end without the byte.
+        drop(line);
+        // Only so that nothing is left of it while we live.
+        let _ = std::thread::Builder::new()
+            .name("tapline-guard-end".to_owned())
+            .spawn(move || child.wait());
+    }
+
     /// The agent has ended: what it left running may go on.
     pub(crate) fn dismiss(mut self) {
         let _ = self.line.write_all(&[DISMISSED]);

@@ -44,6 +44,10 @@ pub const TESTS: &[Test] = &[
     ("windows", windows),
     ("saved_means_committed", saved_means_committed),
     (
+        "an_empty_flush_stops_nothing",
+        an_empty_flush_stops_nothing,
+    ),
+    (
         "a_look_up_sees_what_is_not_committed",
         a_look_up_sees_what_is_not_committed,
     ),

@@ -193,6 +193,30 @@ pub(super) fn windows(subject: &dyn Subject) {
     );
 }
 
+/// A flush with nothing to save must not leave the journal asleep: what is sealed later is saved by itself.
+pub(super) fn an_empty_flush_stops_nothing(subject: &dyn Subject) {
+    let (ours, theirs) = (subject.open(), subject.open());
+    let session = SessionId::from("s");
+    let mut writer = ours.writer("c", WriterOptions::default()).unwrap();
+    writer.begin(&begin("s", Mode::Hosted)).unwrap();
+    for seq in 1..=3 {
+        writer.flush().unwrap();
+        writer.flush().unwrap();
+        let status = json!({"kind": "status", "tone": "info", "text": "x"});
+        writer.apply(&Change::Put(&row("s", seq, status))).unwrap();
+        writer.seal().unwrap();
+        let since = std::time::Instant::now();
+        while theirs.rows(&session, Window::Last(5)).unwrap().len() < seq as usize {
+            // A safety net only.
+            assert!(since.elapsed().as_secs() < 60, "row {seq} was never saved");
+            let mark = theirs.mark();
+            theirs
+                .wait(&Watch::Any(mark), std::time::Duration::from_millis(20))
+                .unwrap();
+        }
+    }
+}
+
 pub(super) fn saved_means_committed(subject: &dyn Subject) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let hear = Arc::clone(&told);

@@ -35,7 +35,9 @@ use tapline_wire::{AgentError, Permission, RawValue, Update, value};
 
 use self::chats::Chats;
 use self::context::Models;
-use crate::dialect::{AnswerReading, Around, Dialect, Facts, Marks, Reply, VendorRequest};
+use crate::dialect::{
+    AnswerReading, Around, Dialect, Facts, Marks, Reply, VendorRequest, Work, WorkStop, WorkStopped,
+};
 
 /// Members of Grok's frames whose values are private wherever they stand: the machine's name and its processes, who the
 /// agent is, what stands for a key, and reasoning that only the provider can read. A recorder masks them before anything
@@ -183,6 +185,14 @@ impl Dialect for Grok {
 
     fn reply(&self, method: &str, params: &RawValue, answer: Option<&Answer>) -> Option<Reply> {
         requests::reply(method, params, answer)
+    }
+
+    fn stop_work(&self, session: &str, work: Work<'_>) -> Option<WorkStop> {
+        Some(tasks::stop(session, work))
+    }
+
+    fn work_stopped(&self, work: Work<'_>, result: &RawValue) -> WorkStopped {
+        tasks::stop_answered(work, result)
     }
 
     fn permission<'a>(

@@ -6,13 +6,14 @@
 
 use std::borrow::Cow;
 
+use serde_json::json;
 use tapline_timeline::{Event, TaskKind, TaskNews, ToolStatus, WorkState};
 use tapline_wire::{RawValue, value};
 
 use super::Grok;
 use super::helpers;
 use super::read::{self, id, member_id, words};
-use crate::dialect::{Around, Facts};
+use crate::dialect::{Around, Facts, Work, WorkStop, WorkStopped};
 
 /// How a task stands, in the words of lists, reads and kills. What has an end of its own says how it went besides.
 const STATES: &[(&str, Told)] = &[
@@ -172,18 +173,60 @@ pub(super) fn killed_by_client<'a>(result: &'a RawValue, facts: &mut Facts<'a>) 
     let Some(result) = value::member(result, "result") else {
         return;
     };
-    if let Some(task) = member_id(result, &["taskId"])
-        && words(result, &["outcome"]).as_deref() == Some("killed")
-    {
-        facts.push(stopped(Cow::Borrowed(task)));
+    let Some(task) = member_id(result, &["taskId"]) else {
+        return;
+    };
+    match words(result, &["outcome"]).as_deref() {
+        Some("killed") => facts.push(ended(Cow::Borrowed(task), WorkState::Stopped)),
+        // It is over, and how it went is said by its own completion, if that ever comes.
+        Some("already_exited" | "not_found") => facts.push(ended(Cow::Borrowed(task), WorkState::Unknown)),
+        _ => {}
     }
 }
 
-/// Somebody ended it.
-fn stopped(task: Cow<'_, str>) -> Event<'_> {
+/// The client's call that stops a task or a helper.
+pub(super) fn stop(session: &str, work: Work<'_>) -> WorkStop {
+    match work {
+        Work::Task(task) => WorkStop {
+            method: "_x.ai/task/kill",
+            params: json!({ "sessionId": session, "taskId": task }),
+        },
+        Work::Helper(helper) => WorkStop {
+            method: "_x.ai/subagent/cancel",
+            params: json!({ "sessionId": session, "subagentId": helper }),
+        },
+    }
+}
+
+/// What the answer to [`stop`] says. An answer about other work says nothing about this.
+pub(super) fn stop_answered(work: Work<'_>, answer: &RawValue) -> WorkStopped {
+    let Some(result) = value::member(answer, "result").filter(|result| !value::is_null(result)) else {
+        return WorkStopped::Refused(words(answer, &["error"]).map(Cow::into_owned));
+    };
+    let (named, outcome) = match work {
+        Work::Task(_) => (member_id(result, &["taskId"]), words(result, &["outcome"])),
+        Work::Helper(_) => {
+            let kind = value::path(result, &["outcome", "kind"]).and_then(value::text);
+            let cancelled = value::member(result, "cancelled").and_then(value::bool) == Some(true);
+            let kind = kind.or_else(|| cancelled.then_some(Cow::Borrowed("cancelled")));
+            (member_id(result, &["subagentId"]), kind)
+        }
+    };
+    if named.is_some_and(|named| named != work.id()) {
+        return WorkStopped::Refused(None);
+    }
+    match outcome.as_deref() {
+        Some("killed" | "cancelled") => WorkStopped::Stopping,
+        Some("already_exited" | "already_finished" | "not_found") => WorkStopped::Gone,
+        _ => WorkStopped::Refused(outcome.map(Cow::into_owned)),
+    }
+}
+
+/// It is over.
+fn ended(task: Cow<'_, str>, state: WorkState) -> Event<'_> {
     Event::Task(TaskNews {
         task,
-        state: Some(WorkState::Stopped),
+        state: Some(state),
         only_if_known: true,
         ..TaskNews::default()
     })
@@ -333,7 +376,7 @@ impl Grok {
             return;
         }
         let told: Vec<&'a RawValue> = output.map(results).unwrap_or_default();
-        let ended: Vec<Cow<'a, str>> = if told.is_empty() {
+        let over: Vec<Cow<'a, str>> = if told.is_empty() {
             let named = memo.map(|memo| memo.tasks.clone()).unwrap_or_default();
             named.into_iter().map(|task| Cow::Owned(task.into())).collect()
         } else {
@@ -344,9 +387,9 @@ impl Grok {
                 .map(Cow::Borrowed)
                 .collect()
         };
-        for task in ended {
+        for task in over {
             if !self.helper_told(task.clone(), None, Some(WorkState::Stopped), None, facts) {
-                facts.push(stopped(task));
+                facts.push(ended(task, WorkState::Stopped));
             }
         }
     }

@@ -1,0 +1,277 @@
+//! The bookkeeping of JSON-RPC: our calls that wait for an answer, and the agent's requests that wait for ours.
+//!
+//! Our ids are whole numbers from 1, so an answer under any other id is nobody's. A call may have a limit in time; an
+//! agent's request has none, since a person may take hours. What an agent cannot have said (a time-out, a closed
+//! connection, an answer that cannot be read) is never put into its mouth: [`CallError`] tells them apart.
+
+use std::time::{Duration, Instant};
+
+use indexmap::IndexMap;
+use tapline_wire::{AgentError, Id, OwnedId, RawValue, TooLongHint};
+
+/// How many of our calls may wait for an answer.
+pub const PENDING_CALLS: usize = 128;
+
+/// How many requests of the agent may wait for ours.
+pub const OPEN_REQUESTS: usize = 128;
+
+/// The code by which an agent says that a session is not there.
+pub const NOT_FOUND: i64 = -32002;
+
+/// Why a call has no result.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CallError {
+    /// The agent read the call and answered with an error: these are its own words.
+    #[error("the agent refused {method}: {words} (code {code})")]
+    Agent {
+        /// What was called.
+        method: &'static str,
+        /// The error's code.
+        code: i64,
+        /// The agent's words, as far as it gave any, else its message.
+        words: String,
+    },
+    /// The agent's answer could not be read.
+    #[error("the agent's answer to {method} could not be read: {why}")]
+    Unreadable {
+        /// What was called.
+        method: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The agent's answer was a line over the limit.
+    #[error("the agent's answer to {method} was too long to read ({bytes} bytes)")]
+    TooLarge {
+        /// What was called.
+        method: &'static str,
+        /// Length of the line.
+        bytes: u64,
+    },
+    /// The agent did not answer in time.
+    #[error("the agent did not answer {method} within {} s", after.as_secs_f32())]
+    TimedOut {
+        /// What was called.
+        method: &'static str,
+        /// How long it had.
+        after: Duration,
+    },
+    /// The connection ended first.
+    #[error("the agent was gone before it answered {method}{}", words.as_ref().map(|w| format!(": {w}")).unwrap_or_default())]
+    Closed {
+        /// What was called.
+        method: &'static str,
+        /// The last words of its standard error.
+        words: Option<String>,
+    },
+    /// It was never sent.
+    #[error("{method} was not sent: {why}")]
+    NotSent {
+        /// What would have been called.
+        method: &'static str,
+        /// Why.
+        why: String,
+    },
+}
+
+impl CallError {
+    /// The agent's code, where the agent itself refused.
+    pub fn code(&self) -> Option<i64> {
+        match self {
+            Self::Agent { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+
+    /// The refusal of an agent.
+    pub(super) fn of(method: &'static str, error: &AgentError<'_>) -> Self {
+        if !error.readable {
+            return Self::Unreadable {
+                method,
+                why: format!("the error in it is {}", short(error.raw.get())),
+            };
+        }
+        let words = tapline_recorder::error_words(error);
+        Self::Agent {
+            method,
+            code: error.code,
+            words: words.map_or_else(|| error.message.clone().into_owned(), std::borrow::Cow::into_owned),
+        }
+    }
+}
+
+/// A text of which only the beginning matters.
+fn short(text: &str) -> String {
+    let mut cut = text.len().min(200);
+    while !text.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    if cut < text.len() {
+        format!("{}…", &text[..cut])
+    } else {
+        text.to_owned()
+    }
+}
+
+/// A call that waits for its answer.
+pub(super) struct Pending<P> {
+    pub(super) purpose: P,
+    pub(super) method: &'static str,
+    limit: Option<(Instant, Duration)>,
+}
+
+/// What becomes of a request of the agent.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Incoming {
+    /// It is open from now on.
+    New,
+    /// One with this id is open: it is not answered.
+    Doubled,
+    /// Too many are open: it is refused.
+    TooMany,
+}
+
+/// What a line that was too long means for those who wait.
+#[derive(Debug)]
+pub(super) enum Lost<P> {
+    /// A call whose answer it was.
+    Call(Pending<P>),
+    /// A request of the agent, which is refused.
+    Request(OwnedId, Option<String>),
+    /// It may have been any answer: the connection cannot be trusted any more.
+    AnyCall,
+    /// Nobody.
+    Nobody,
+}
+
+impl<P> std::fmt::Debug for Pending<P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pending").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+/// Both sides' open calls; `P` is what a call of ours is for, `R` what is kept of a request of the agent.
+pub(super) struct Peer<P, R> {
+    last: i64,
+    calls: IndexMap<i64, Pending<P>>,
+    requests: IndexMap<OwnedId, R>,
+}
+
+impl<P, R> Peer<P, R> {
+    pub(super) fn new() -> Self {
+        Self {
+            last: 0,
+            calls: IndexMap::new(),
+            requests: IndexMap::new(),
+        }
+    }
+
+    /// Begins a call: gives its id, or the purpose back where too many wait.
+    pub(super) fn call(
+        &mut self,
+        method: &'static str,
+        purpose: P,
+        limit: Option<Duration>,
+        now: Instant,
+    ) -> Result<i64, P> {
+        if self.calls.len() >= PENDING_CALLS {
+            return Err(purpose);
+        }
+        self.last += 1;
+        let limit = limit.and_then(|limit| Some((now.checked_add(limit)?, limit)));
+        self.calls.insert(
+            self.last,
+            Pending {
+                purpose,
+                method,
+                limit,
+            },
+        );
+        Ok(self.last)
+    }
+
+    /// The call that an answer is for. An id that is none of ours is nobody's.
+    pub(super) fn answered(&mut self, id: &Id<'_>) -> Option<Pending<P>> {
+        match id {
+            Id::Integer(id) => self.calls.shift_remove(id),
+            _ => None,
+        }
+    }
+
+    /// Takes a call out that will have no answer.
+    pub(super) fn forget(&mut self, id: i64) -> Option<Pending<P>> {
+        self.calls.shift_remove(&id)
+    }
+
+    /// When the next call runs out of time.
+    pub(super) fn next_limit(&self) -> Option<Instant> {
+        self.calls.values().filter_map(|call| Some(call.limit?.0)).min()
+    }
+
+    /// A call that has run out of time, and how long it had.
+    pub(super) fn overdue(&self, now: Instant) -> Option<(i64, Duration)> {
+        self.calls.iter().find_map(|(id, call)| {
+            let (at, limit) = call.limit?;
+            (at <= now).then_some((*id, limit))
+        })
+    }
+
+    /// All calls, when nothing will answer them.
+    pub(super) fn close(&mut self) -> Vec<Pending<P>> {
+        std::mem::take(&mut self.calls).into_values().collect()
+    }
+
+    /// A request of the agent came in.
+    pub(super) fn requested(&mut self, id: &Id<'_>, kept: R) -> Incoming {
+        let id = id.as_ref().into_owned();
+        if self.requests.contains_key(&id) {
+            return Incoming::Doubled;
+        }
+        if self.requests.len() >= OPEN_REQUESTS {
+            return Incoming::TooMany;
+        }
+        self.requests.insert(id, kept);
+        Incoming::New
+    }
+
+    /// What is kept of an open request.
+    pub(super) fn request(&self, id: &OwnedId) -> Option<&R> {
+        self.requests.get(id)
+    }
+
+    /// Changes what is kept of an open request.
+    pub(super) fn keep(&mut self, id: &OwnedId, change: impl FnOnce(&mut R)) {
+        if let Some(kept) = self.requests.get_mut(id) {
+            change(kept);
+        }
+    }
+
+    /// The request is answered: its id is free again.
+    pub(super) fn reply(&mut self, id: &OwnedId) -> Option<R> {
+        self.requests.shift_remove(id)
+    }
+
+    /// The open requests of the agent, oldest first.
+    pub(super) fn requests(&self) -> impl Iterator<Item = (&OwnedId, &R)> {
+        self.requests.iter()
+    }
+
+    /// Who is stranded by a line of the agent that was too long, by what its beginning shows.
+    pub(super) fn too_long(&mut self, prefix: &str) -> Lost<P> {
+        match TooLongHint::read(prefix) {
+            TooLongHint::Request { id, method } => {
+                Lost::Request(id.into_owned(), Some(method.into_owned()))
+            }
+            TooLongHint::Answer { id } => self.answered(&id).map_or(Lost::Nobody, Lost::Call),
+            TooLongHint::MaybeAnswer { id } => match id {
+                Some(Id::Integer(_)) if !self.calls.is_empty() => Lost::AnyCall,
+                _ => Lost::Nobody,
+            },
+            TooLongHint::Nothing { .. } => Lost::Nobody,
+        }
+    }
+}
+
+/// A raw value that owns itself.
+pub(super) fn own(raw: Option<&RawValue>) -> Option<Box<RawValue>> {
+    raw.map(RawValue::to_owned)
+}

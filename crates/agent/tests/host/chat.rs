@@ -1,0 +1,65 @@
+//! A whole chat: begin, ask, be asked, stop, end, go on in another process.
+
+use serde_json::json;
+use tapline_journal::Status;
+use tapline_timeline::{Body, End, Kind, Outcome};
+
+use crate::rig::{LONG, Rig, ends, texts};
+
+const SCENARIO: &str = r#"
+[[turn]]
+when = "hello"
+steps = [{ text = "Hi there." }]
+
+[[turn]]
+when = "edit"
+steps = [
+  { tool = { id = "edit-1", title = "Edit a.txt", kind = "edit", path = "{{cwd}}/a.txt" } },
+  { permission = { tool = "edit-1", allow = [{ finish = "edit-1" }, { text = "Edited." }], reject = [{ fail = "edit-1" }, { text = "Left alone." }] } },
+]
+
+[[turn]]
+when = "wait"
+steps = [{ text = "Waiting." }, "wait_for_cancel"]
+"#;
+
+#[test]
+fn a_chat_from_its_beginning_to_its_end_and_on() {
+    let rig = Rig::new();
+    let chat = rig.start(SCENARIO);
+    let turn = chat.ask("hello");
+    assert!(matches!(&turn.body, Body::Turn(t) if t.end == Some(End::Completed)));
+    assert_eq!(texts(&chat.rows(), Kind::Assistant), ["Hi there."]);
+
+    let sent = chat.prompt("edit");
+    let request = chat.request();
+    let answered = chat.answer(&request, "allow-once");
+    assert_eq!(chat.outcome(answered), json!({"outcome": "allowed"}));
+    assert_eq!(chat.outcome(sent)["delivery"], "accepted");
+    chat.says("Edited.");
+    let row = chat.journal.row(&request.id).expect("read").expect("there");
+    let Body::Request(settled) = &row.body else { panic!("a request") };
+    let answer = settled.answer.as_ref().expect("an answer");
+    assert_eq!((settled.outcome, answer.by.as_deref()), (Some(Outcome::Allowed), Some("test")));
+    assert!(answer.at.is_some());
+
+    chat.prompt("wait");
+    chat.says("Waiting.");
+    let stopped = chat.outcome(chat.stop());
+    assert!(stopped["stopped"].is_string() && stopped.get("process_ended").is_none(), "{stopped}");
+    assert_eq!(ends(&chat.rows()), [Some(End::Completed), Some(End::Completed), Some(End::Stopped)]);
+
+    let (id, session, rows) = (chat.id.clone(), chat.session(), chat.rows().len());
+    let over = chat.close();
+    assert_eq!(over.trouble, None);
+    let entry = rig.journal.session(&id).expect("read").expect("there");
+    assert_eq!(entry.status, Status::Ended);
+
+    let chat = rig.begin(rig.resume(SCENARIO, &session, false)).expect("it goes on");
+    assert_eq!(chat.id, id, "the same session of ours");
+    assert_eq!(chat.rows().len(), rows, "what the agent told again adds no row");
+    chat.ask("hello again");
+    assert_eq!(texts(&chat.rows(), Kind::Assistant), ["Hi there.", "Edited.", "Waiting.", "Hi there."]);
+    let _ = LONG;
+    chat.close();
+}

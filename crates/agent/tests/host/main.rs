@@ -1,0 +1,6 @@
+//! A hosted session, against the scripted agent as a real process, in a real journal.
+#![cfg(unix)]
+
+mod rig;
+
+mod chat;
