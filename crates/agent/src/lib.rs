@@ -14,6 +14,7 @@
 #[cfg(unix)]
 pub mod archive;
 pub mod catalogue;
+pub mod config;
 pub mod origin;
 pub mod setup;
 mod toml_file;

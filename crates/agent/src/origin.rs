@@ -146,12 +146,24 @@ pub(crate) fn alike<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
     let word = word.to_lowercase();
     let mut found: Vec<(f64, &str)> = known
         .into_iter()
-        .map(|known| (strsim::jaro_winkler(&word, &known.to_lowercase()), known))
+        .map(|known| (likeness(&word, &known.to_lowercase()), known))
         .filter(|(likeness, _)| *likeness >= ALIKE)
         .collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     found.dedup_by(|a, b| a.1 == b.1);
     found.into_iter().map(|(_, known)| known).collect()
+}
+
+/// Jaro and Winkler's measure sees nothing alike in short words with two letters changed round; one slip of the finger is
+/// a misspelling in any word that is not tiny.
+fn likeness(word: &str, known: &str) -> f64 {
+    let likeness = strsim::jaro_winkler(word, known);
+    let near = known.len() >= 3 && known.len().abs_diff(word.len()) <= 2;
+    if near && strsim::osa_distance(word, known) <= 1 {
+        likeness.max(ALIKE)
+    } else {
+        likeness
+    }
 }
 
 #[cfg(test)]
@@ -163,6 +175,7 @@ mod tests {
         let known = ["policy", "agent", "limits.load_seconds"];
         assert_eq!(alike("polcy", known), ["policy"]);
         assert_eq!(alike("limits.load_second", known), ["limits.load_seconds"]);
+        assert_eq!(alike("aks", ["allow", "ask"]), ["ask"]);
         assert!(alike("zebra", known).is_empty());
     }
 
