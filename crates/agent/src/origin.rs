@@ -87,9 +87,9 @@ pub enum Problem {
         /// The key, with the tables it is in.
         key: String,
         /// What it may be.
-        wanted: String,
+        wanted: Box<str>,
         /// What it is.
-        found: String,
+        found: Box<str>,
         /// The allowed word that is most like it.
         nearest: Option<String>,
     },

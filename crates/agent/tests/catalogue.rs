@@ -11,13 +11,13 @@ struct Place(TempDir);
 
 impl Place {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self(tempfile::tempdir().expect("a folder"))
     }
 
     fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.0.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
+        std::fs::create_dir_all(path.parent().expect("a folder above")).expect("is made");
+        std::fs::write(&path, text).expect("is written");
         path
     }
 
@@ -26,7 +26,7 @@ impl Place {
     fn program(&self, name: &str) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;
         let path = self.write(&format!("bin/{name}"), "#!/bin/sh\n");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("is allowed");
         path
     }
 

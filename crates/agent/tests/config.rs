@@ -11,7 +11,7 @@ use tapline_agent::origin::{Origin, Problem};
 
 fn layers(folder: &Path, text: &str) -> Layers {
     let file = folder.join("config.toml");
-    std::fs::write(&file, text).unwrap();
+    std::fs::write(&file, text).expect("is written");
     Layers {
         file: Some(file),
         ..Layers::default()
@@ -19,7 +19,7 @@ fn layers(folder: &Path, text: &str) -> Layers {
 }
 
 fn with_file<R>(text: &str, then: impl FnOnce(Layers) -> R) -> R {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     then(layers(folder.path(), text))
 }
 

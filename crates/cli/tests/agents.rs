@@ -13,8 +13,8 @@ struct Machine(TempDir);
 
 impl Machine {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("bin")).unwrap();
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("bin")).expect("is made");
         Self(folder)
     }
 
@@ -24,13 +24,13 @@ impl Machine {
 
     fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
-        std::fs::write(&path, text).unwrap();
+        std::fs::write(&path, text).expect("is written");
         path
     }
 
     fn program(&self, name: &str) -> PathBuf {
         let path = self.write(&format!("bin/{name}"), "#!/bin/sh\n");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("is allowed");
         path
     }
 
@@ -50,20 +50,20 @@ impl Machine {
         if !self.path("config.toml").exists() {
             self.write("config.toml", "");
         }
-        self.command(arguments).output().unwrap()
+        self.command(arguments).output().expect("tapline runs")
     }
 
     fn text(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert!(output.status.success(), "{}", errors(&output));
-        String::from_utf8(output.stdout).unwrap()
+        String::from_utf8(output.stdout).expect("text")
     }
 
     fn objects(&self, arguments: &[&str]) -> Vec<Value> {
         let lines = self.text(arguments);
         lines
             .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
+            .map(|line| serde_json::from_str(line).expect("JSON"))
             .collect()
     }
 

@@ -19,12 +19,12 @@ fn command(home: &TempDir, arguments: &[&str]) -> Command {
 }
 
 fn run(home: &TempDir, arguments: &[&str]) -> Output {
-    command(home, arguments).output().unwrap()
+    command(home, arguments).output().expect("tapline runs")
 }
 
 fn text(output: Output) -> String {
     assert!(output.status.success(), "{}", errors(&output));
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8(output.stdout).expect("text")
 }
 
 fn errors(output: &Output) -> String {
@@ -32,7 +32,7 @@ fn errors(output: &Output) -> String {
 }
 
 fn home() -> TempDir {
-    tempfile::tempdir().unwrap()
+    tempfile::tempdir().expect("a folder")
 }
 
 /// The configuration's file, as the program itself names it.
@@ -42,15 +42,15 @@ fn file(home: &TempDir) -> PathBuf {
 
 fn write(home: &TempDir, words: &str) -> PathBuf {
     let path = file(home);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(&path, words).unwrap();
+    std::fs::create_dir_all(path.parent().expect("a folder above")).expect("is made");
+    std::fs::write(&path, words).expect("is written");
     path
 }
 
 fn setting(lines: &str, key: &str) -> Value {
     lines
         .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
         .find(|object| object["key"] == key)
         .unwrap_or_else(|| panic!("{key} is shown"))
 }

@@ -193,8 +193,8 @@ impl Reader<'_, '_> {
         self.problems.push(Problem::WrongValue {
             at,
             key: key.to_owned(),
-            wanted: wanted.to_owned(),
-            found,
+            wanted: wanted.into(),
+            found: found.into(),
             nearest: None,
         });
     }

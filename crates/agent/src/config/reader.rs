@@ -168,8 +168,8 @@ impl<'a> Reader<'a> {
         self.problems.push(Problem::WrongValue {
             at,
             key: key.to_owned(),
-            wanted,
-            found,
+            wanted: wanted.into(),
+            found: found.into(),
             nearest,
         });
     }
