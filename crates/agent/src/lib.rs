@@ -1,7 +1,8 @@
 //! Running agents.
 //!
 //! [`wrap`] stands between an editor and its agent: the bytes pass untouched and the record is made on the side. [`setup`]
-//! puts it into an editor's settings. [`archive`] lets a recorder write into a journal.
+//! puts it into an editor's settings. [`catalogue`] knows which agents there are and how to start each, [`config`] what the
+//! user set. [`archive`] lets a recorder write into a journal.
 //!
 //! # Invariants
 //!
@@ -12,8 +13,12 @@
 
 #[cfg(unix)]
 pub mod archive;
+pub mod catalogue;
+pub mod config;
 #[cfg(unix)]
 pub mod host;
+pub mod origin;
 pub mod setup;
+mod toml_file;
 #[cfg(unix)]
 pub mod wrap;

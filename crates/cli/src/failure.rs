@@ -7,7 +7,7 @@ use thiserror::Error;
 /// The exit codes, as help prints them.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done · 1 what was looked for is not there, or a check found faults · \
 2 wrong arguments · 65 an input is not what it should be (what could be read of it was used) · 66 an input cannot be \
-opened · 69 the journal cannot do it · 74 reading or writing failed · 141 the reader of the output went away";
+opened · 69 the journal cannot do it · 74 reading or writing failed · 78 the configuration is not what it should be · 141 the reader of the output went away";
 
 /// Why a command failed. The words say what happened, where, and what to do.
 #[derive(Debug, Error)]
@@ -24,6 +24,9 @@ pub(crate) enum Failure {
     /// The journal cannot do what was asked.
     #[error("{0}")]
     Journal(String),
+    /// The configuration, or the user's own file of agents, is not what it should be.
+    #[error("{0}")]
+    Config(String),
     /// Nobody reads the output any more.
     #[error("the reader of the output went away")]
     ClosedPipe,
@@ -43,6 +46,7 @@ impl Failure {
             Failure::Journal(_) => 69,
             Failure::NoInput { .. } => 66,
             Failure::Io { .. } => 74,
+            Failure::Config(_) => 78,
         };
         eprintln!("tapline: {self}");
         ExitCode::from(code)

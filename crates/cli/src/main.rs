@@ -1,6 +1,8 @@
 //! The `tapline` command. It finds out what the machine and the terminal are like, and leaves the work to the libraries.
 #![forbid(unsafe_code)]
 
+mod agents;
+mod config;
 mod demo_agent;
 mod explain;
 mod failure;
@@ -10,6 +12,7 @@ mod input;
 mod journal;
 mod prompt;
 mod schema;
+mod settings;
 #[cfg(unix)]
 mod setup;
 mod show;
@@ -69,6 +72,10 @@ enum Command {
     /// Watch a scripted agent being recorded, on a bare machine
     #[cfg(unix)]
     Demo(journal::demo::Args),
+    /// List the agents that are known, here or not, and what installs them
+    Agents(agents::Args),
+    /// Show each setting and where it came from
+    Config(config::Args),
     /// Check and convert AI SDK prompts (`LanguageModelV4Prompt`)
     Prompt(prompt::Args),
     /// Print the JSON Schema of the timeline format
@@ -114,6 +121,8 @@ fn main() -> std::process::ExitCode {
         Command::Demo(args) => journal::demo::run(&args),
         #[cfg(unix)]
         Command::Guard => journal::wrap::run_guard(),
+        Command::Agents(args) => agents::run(&args),
+        Command::Config(args) => config::run(&args),
         Command::Prompt(args) => prompt::run(&args),
         Command::Schema => schema::run(),
         Command::DemoAgent(args) => demo_agent::run(args),

@@ -2,12 +2,13 @@
 
 use std::io::{BufWriter, Write};
 
+use tapline_agent::config;
 use tapline_recorder::{Memory, Recorder};
 use tapline_render::{Chat, Fold, Terminal, render_to};
 
 use crate::failure::Failure;
 use crate::terminal::{Color, Output, of_standard_output};
-use crate::{Outcome, input, translate};
+use crate::{Outcome, input, settings, translate};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -29,9 +30,9 @@ pub(crate) struct Args {
     /// Show a line for each tool
     #[arg(long)]
     brief: bool,
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
-    color: Color,
+    /// When to use colour; without this as the setting `color` says
+    #[arg(long, value_enum)]
+    color: Option<Color>,
     /// Do not page
     #[arg(long)]
     no_pager: bool,
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         translate::rows(timelines)?;
         return failure.map_or(Ok(()), Err);
     }
-    let terminal = of_standard_output(args.color, fold(args));
+    let terminal = terminal(args)?;
     let chats: Vec<Chat<'_>> = timelines
         .iter()
         .filter_map(|t| {
@@ -62,12 +63,25 @@ pub(crate) fn run(args: &Args) -> Outcome {
     failure.map_or(Ok(()), Err)
 }
 
-fn fold(args: &Args) -> Fold {
-    match (args.full, args.brief) {
-        (true, _) => Fold::Open,
-        (_, true) => Fold::Tight,
-        _ => Fold::Usual,
+/// What is drawn for: the flags over what is set.
+fn terminal(args: &Args) -> Result<Terminal, Failure> {
+    let mut flags = Vec::new();
+    if let Some(color) = args.color {
+        flags.push(settings::flag("color", "--color", color.word()));
     }
+    if args.full {
+        flags.push(settings::flag("chat.fold", "--full", "full"));
+    }
+    if args.brief {
+        flags.push(settings::flag("chat.fold", "--brief", "brief"));
+    }
+    let config = settings::load(flags)?;
+    let fold = match config.fold.value {
+        config::Fold::Brief => Fold::Tight,
+        config::Fold::Usual => Fold::Usual,
+        config::Fold::Full => Fold::Open,
+    };
+    Ok(of_standard_output(config.color.value.into(), fold))
 }
 
 fn draw(chats: &[Chat<'_>], terminal: &Terminal, paged: bool) -> Outcome {
@@ -88,7 +102,7 @@ fn session(args: &Args) -> Outcome {
     use crate::journal;
     let (_, store) = journal::open()?;
     let entry = journal::find(&*store, &args.what)?;
-    let terminal = of_standard_output(args.color, fold(args));
+    let terminal = terminal(args)?;
     if args.follow && !args.json {
         return journal::follow::follow(&*store, &entry, args.last, &terminal, journal::follow::has_ended);
     }

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::{Child, Command, Stdio};
 
+use tapline_agent::config;
 use tapline_render::{Fold, Terminal};
 
 /// When to use colour.
@@ -14,6 +15,27 @@ pub(crate) enum Color {
     Always,
     /// Never
     Never,
+}
+
+impl Color {
+    /// As the configuration spells it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Color::Auto => "auto",
+            Color::Always => "always",
+            Color::Never => "never",
+        }
+    }
+}
+
+impl From<config::Color> for Color {
+    fn from(color: config::Color) -> Self {
+        match color {
+            config::Color::Auto => Color::Auto,
+            config::Color::Always => Color::Always,
+            config::Color::Never => Color::Never,
+        }
+    }
 }
 
 /// What standard output can show.

@@ -28,4 +28,6 @@ pub use memory::Memory;
 pub use reading::{BadLine, Header, LINE_LIMIT, Recording};
 pub use recorder::{Opened, Recorder, Seen, Silent, Store, Watch};
 pub use tape::{Opening, Recorded, TapeError, TapeRecord, rebuild};
-pub use tapline_translate::{Dialect, Direction, Reply, SessionRef, Stamp, Way, Work, WorkStop, WorkStopped, error_words};
+pub use tapline_translate::{
+    Dialect, Direction, Reply, SessionRef, Stamp, Way, Work, WorkStop, WorkStopped, error_words,
+};

@@ -63,7 +63,9 @@ fn chat<'r>(rows: impl DoubleEndedIterator<Item = &'r Row>, limit: usize) -> Opt
 fn piece(row: &Row) -> Option<String> {
     let (who, text) = match &row.body {
         Body::User(user) => ("User", user.content.as_text().to_owned()),
-        Body::Assistant(message) if !message.superseded => ("Assistant", message.content.as_text().to_owned()),
+        Body::Assistant(message) if !message.superseded => {
+            ("Assistant", message.content.as_text().to_owned())
+        }
         Body::Tool(tool) => {
             let title = tool.title.as_deref().or(tool.name.as_deref())?;
             ("Tool", format!("{title} ({})", tool.state))
@@ -89,7 +91,8 @@ mod tests {
     use super::*;
 
     fn row(seq: u64, body: serde_json::Value) -> Row {
-        let mut row = json!({"id": format!("s/{seq}"), "session": "s", "seq": seq, "revision": 1, "frames": [1, 1]});
+        let mut row =
+            json!({"id": format!("s/{seq}"), "session": "s", "seq": seq, "revision": 1, "frames": [1, 1]});
         let members = row.as_object_mut().expect("an object");
         members.extend(body.as_object().cloned().expect("an object"));
         serde_json::from_value(row).expect("a row")
@@ -100,13 +103,22 @@ mod tests {
         let rows = [
             row(1, json!({"kind": "user", "text": "first"})),
             row(2, json!({"kind": "assistant", "text": "one", "state": "ended"})),
-            row(3, json!({"kind": "tool", "call": "c", "title": "ls", "state": "completed", "authorization": "not_asked"})),
+            row(
+                3,
+                json!({"kind": "tool", "call": "c", "title": "ls", "state": "completed", "authorization": "not_asked"}),
+            ),
             row(4, json!({"kind": "user", "text": "second"})),
         ];
         let all = chat(rows.iter(), 1000).expect("there is a chat");
-        assert_eq!(all, "User: first\n\nAssistant: one\n\nTool: ls (completed)\n\nUser: second\n\n");
+        assert_eq!(
+            all,
+            "User: first\n\nAssistant: one\n\nTool: ls (completed)\n\nUser: second\n\n"
+        );
         let some = chat(rows.iter(), 40).expect("there is a chat");
-        assert_eq!(some, "(What came before is left out.)\n\nTool: ls (completed)\n\nUser: second\n\n");
+        assert_eq!(
+            some,
+            "(What came before is left out.)\n\nTool: ls (completed)\n\nUser: second\n\n"
+        );
         assert_eq!(chat([].iter(), 1000), None);
     }
 

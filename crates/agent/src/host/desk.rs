@@ -134,9 +134,11 @@ impl Desk {
         let services = super::requests::Services::open(&options)?;
         let guard = options.guard.as_deref();
         let (process, output) =
-            Process::start(&options.launch, &options.cwd, guard, &tell).map_err(|error| StartError::Spawn {
-                program: options.launch.program.to_string_lossy().into_owned(),
-                why: error.to_string(),
+            Process::start(&options.launch, &options.cwd, guard, &tell).map_err(|error| {
+                StartError::Spawn {
+                    program: options.launch.program.to_string_lossy().into_owned(),
+                    why: error.to_string(),
+                }
             })?;
         Ok(Self {
             agent: Agent::named(&options.name),
@@ -181,7 +183,9 @@ impl Desk {
         while !self.is_done() {
             let now = Instant::now();
             self.tick(now);
-            let wait = self.next_deadline().map_or(Duration::from_secs(3600), |at| at.saturating_duration_since(now));
+            let wait = self
+                .next_deadline()
+                .map_or(Duration::from_secs(3600), |at| at.saturating_duration_since(now));
             let deaf = never();
             let output = if self.reads() { &self.output } else { &deaf };
             select! {
@@ -275,7 +279,12 @@ impl Desk {
 
     /// The last words of the agent's standard error.
     pub(super) fn last_words(&self) -> Option<String> {
-        let lines: Vec<&str> = self.last_words.iter().map(String::as_str).filter(|l| !l.is_empty()).collect();
+        let lines: Vec<&str> = self
+            .last_words
+            .iter()
+            .map(String::as_str)
+            .filter(|l| !l.is_empty())
+            .collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
@@ -287,7 +296,8 @@ impl Desk {
                 self.frame(&text);
             }
             Line::TooLong { prefix, bytes } => {
-                self.recorder.too_long(CONNECTION, Direction::In, &prefix, bytes, now());
+                self.recorder
+                    .too_long(CONNECTION, Direction::In, &prefix, bytes, now());
                 self.see();
                 self.too_long(&prefix, bytes);
             }
@@ -309,7 +319,9 @@ impl Desk {
                 }
             }
             Ok(Frame::Notification { method, params }) if method == "$/cancel_request" => {
-                let id = params.raw().and_then(|raw| tapline_wire::value::member(raw, "requestId"));
+                let id = params
+                    .raw()
+                    .and_then(|raw| tapline_wire::value::member(raw, "requestId"));
                 if let Some(id) = id.and_then(Id::read) {
                     self.withdrawn(&id.into_owned());
                 }
@@ -358,7 +370,10 @@ impl Desk {
                 let data = serde_json::json!({ "method": method, "observedBytes": bytes });
                 let data = serde_json::value::to_raw_value(&data).ok();
                 let words = "the request was too long to read";
-                self.send(None, client::error_answer(&id, INVALID_REQUEST, words, data.as_deref()));
+                self.send(
+                    None,
+                    client::error_answer(&id, INVALID_REQUEST, words, data.as_deref()),
+                );
             }
             // Any call may be the one that was answered: none of them can be waited for.
             Lost::AnyCall => self.process.end(),
@@ -551,7 +566,10 @@ impl Desk {
     fn note_trouble(&mut self, now: Instant) {
         let trouble = self.trouble();
         let text = trouble.as_ref().map(|t| {
-            format!("The record cannot be written, so no prompts are taken until it can: {}", t.text())
+            format!(
+                "The record cannot be written, so no prompts are taken until it can: {}",
+                t.text()
+            )
         });
         if text.is_some() && self.retry.is_none() {
             self.retry = Some(now + RETRY);
@@ -570,12 +588,24 @@ impl Desk {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let drained = self.ended.map(|(ended, heard)| (heard + DRAIN.0).min(ended + DRAIN.1));
-        let leaving = self.closing.as_ref().and_then(|c| c.input_ended).map(|at| at + LEAVE);
-        [self.peer.next_limit(), self.turns.next_deadline(), self.retry, drained, leaving]
-            .into_iter()
-            .flatten()
-            .min()
+        let drained = self
+            .ended
+            .map(|(ended, heard)| (heard + DRAIN.0).min(ended + DRAIN.1));
+        let leaving = self
+            .closing
+            .as_ref()
+            .and_then(|c| c.input_ended)
+            .map(|at| at + LEAVE);
+        [
+            self.peer.next_limit(),
+            self.turns.next_deadline(),
+            self.retry,
+            drained,
+            leaving,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     // --- The end ---
@@ -664,7 +694,10 @@ impl Desk {
 /// Whether what the journal refused now can be tried again.
 pub(super) fn passes(error: &tapline_journal::Error) -> bool {
     use tapline_journal::Error;
-    matches!(error, Error::Full { .. } | Error::Locked { .. } | Error::Behind { .. })
+    matches!(
+        error,
+        Error::Full { .. } | Error::Locked { .. } | Error::Behind { .. }
+    )
 }
 
 /// The time now, as it stands on a tape.

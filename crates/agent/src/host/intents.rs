@@ -57,7 +57,9 @@ impl Desk {
                 self.close();
             }
             kind => {
-                let error = format!("Nobody knows what \"{kind}\" is: a session takes prompt, answer, stop, set_option and close.");
+                let error = format!(
+                    "Nobody knows what \"{kind}\" is: a session takes prompt, answer, stop, set_option and close."
+                );
                 self.outcome(&claimed, &json!({ "error": error }));
             }
         }
@@ -96,10 +98,16 @@ impl Desk {
         let limit = Some(self.options.patience.setting);
         match set {
             intent::SetOption { mode: Some(mode), .. } => {
-                self.call("session/set_mode", purpose, limit, |id| client::set_mode(id, &provider, mode));
+                self.call("session/set_mode", purpose, limit, |id| {
+                    client::set_mode(id, &provider, mode)
+                });
             }
-            intent::SetOption { model: Some(model), .. } => {
-                self.call("session/set_model", purpose, limit, |id| client::set_model(id, &provider, model));
+            intent::SetOption {
+                model: Some(model), ..
+            } => {
+                self.call("session/set_model", purpose, limit, |id| {
+                    client::set_model(id, &provider, model)
+                });
             }
             intent::SetOption {
                 option: Some(option),
@@ -122,11 +130,7 @@ impl Desk {
         }
     }
 
-    pub(super) fn setting_answered(
-        &mut self,
-        claimed: &Intent,
-        outcome: Result<&RawValue, CallError>,
-    ) {
+    pub(super) fn setting_answered(&mut self, claimed: &Intent, outcome: Result<&RawValue, CallError>) {
         match outcome {
             Ok(result) => {
                 if let Some(options) = tapline_wire::value::member(result, "configOptions") {
@@ -140,7 +144,8 @@ impl Desk {
 
     /// Tries again soon what the journal has refused for now.
     pub(super) fn retry_soon(&mut self) {
-        self.retry.get_or_insert_with(|| std::time::Instant::now() + super::desk::RETRY);
+        self.retry
+            .get_or_insert_with(|| std::time::Instant::now() + super::desk::RETRY);
     }
 }
 

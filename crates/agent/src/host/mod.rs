@@ -20,9 +20,9 @@
 //! - A journal that cannot be written stops the session from taking prompts, and from reading what the agent says: the
 //!   agent waits at its own pipe until the record can go on.
 
-pub mod intent;
 mod context;
 mod desk;
+pub mod intent;
 mod intents;
 mod news;
 mod offer;
@@ -45,6 +45,7 @@ use tapline_journal::Journal;
 use tapline_timeline::{Request, Row, SessionId};
 use tapline_wire::RawValue;
 
+use crate::catalogue::Launch;
 use crate::wrap::End;
 use desk::Desk;
 use news::News;
@@ -52,17 +53,6 @@ use news::News;
 pub use offer::{AgentCommand, Offer, OptionChoice, SessionOption};
 pub use peer::{CallError, OPEN_REQUESTS, PENDING_CALLS};
 pub use process::{WRITE_BYTES, WRITE_LINE_BYTES};
-
-/// How to start an agent.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Launch {
-    /// Its program.
-    pub program: OsString,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
-    /// What is added to its environment.
-    pub environment: Vec<(OsString, OsString)>,
-}
 
 /// Which session to go on with.
 #[derive(Debug, Clone)]
@@ -233,7 +223,9 @@ pub enum StartError {
         methods: Vec<SignIn>,
     },
     /// The agent speaks another version of the protocol.
-    #[error("{agent} speaks version {found} of the Agent Client Protocol, and Tapline speaks version 1. Use another version of the agent.")]
+    #[error(
+        "{agent} speaks version {found} of the Agent Client Protocol, and Tapline speaks version 1. Use another version of the agent."
+    )]
     Version {
         /// The agent.
         agent: String,
@@ -247,7 +239,9 @@ pub enum StartError {
         agent: String,
     },
     /// The agent no longer has the session.
-    #[error("{agent} could not load the session: {why}. Resume it afresh to go on in a new session of the agent with the chat so far as context.")]
+    #[error(
+        "{agent} could not load the session: {why}. Resume it afresh to go on in a new session of the agent with the chat so far as context."
+    )]
     Lost {
         /// The agent.
         agent: String,
@@ -286,7 +280,10 @@ fn how_to_sign_in(methods: &[SignIn]) -> String {
             None => format!("`{}`", m.id),
         })
         .collect();
-    format!("Sign in with the agent's own command, or choose a way with --sign-in: {}.", names.join(", "))
+    format!(
+        "Sign in with the agent's own command, or choose a way with --sign-in: {}.",
+        names.join(", ")
+    )
 }
 
 /// Where a hosted session stands beside its timeline.
@@ -323,7 +320,9 @@ pub struct Hosted {
 
 impl std::fmt::Debug for Hosted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hosted").field("pid", &self.pid).finish_non_exhaustive()
+        f.debug_struct("Hosted")
+            .field("pid", &self.pid)
+            .finish_non_exhaustive()
     }
 }
 
@@ -377,7 +376,10 @@ impl Hosted {
 
     /// Where it stands.
     pub fn standing(&self) -> Standing {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.standing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Whether the loop has ended.

@@ -103,7 +103,9 @@ impl Offer {
         match kind {
             "available_commands_update" => {
                 let commands = value::member(update, "availableCommands");
-                self.commands = commands.map(|list| value::array(list).filter_map(command).collect()).unwrap_or_default();
+                self.commands = commands
+                    .map(|list| value::array(list).filter_map(command).collect())
+                    .unwrap_or_default();
             }
             "current_mode_update" => {
                 let mode = value::member_text(update, "currentModeId");
@@ -138,7 +140,9 @@ fn command(raw: &RawValue) -> Option<AgentCommand> {
     Some(AgentCommand {
         name: text(raw, "name")?,
         description: text(raw, "description").unwrap_or_default(),
-        hint: value::path(raw, &["input", "hint"]).and_then(value::text).map(Into::into),
+        hint: value::path(raw, &["input", "hint"])
+            .and_then(value::text)
+            .map(Into::into),
     })
 }
 
@@ -151,7 +155,8 @@ fn choices(list: Option<&RawValue>, ids: &[&str]) -> Vec<OptionChoice> {
             id,
         })
     };
-    list.map(|list| value::array(list).filter_map(choice).collect()).unwrap_or_default()
+    list.map(|list| value::array(list).filter_map(choice).collect())
+        .unwrap_or_default()
 }
 
 fn option(raw: &RawValue) -> Option<SessionOption> {
@@ -168,7 +173,9 @@ fn option(raw: &RawValue) -> Option<SessionOption> {
     Some(SessionOption {
         name: text(raw, "name").unwrap_or_else(|| id.clone()),
         category: text(raw, "category"),
-        current: on.map(|on| on.to_string()).or_else(|| current.and_then(value::text).map(Into::into)),
+        current: on
+            .map(|on| on.to_string())
+            .or_else(|| current.and_then(value::text).map(Into::into)),
         boolean: on.is_some() || value::member_text(raw, "type").as_deref() == Some("boolean"),
         choices: all,
         id,

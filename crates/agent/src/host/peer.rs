@@ -94,7 +94,10 @@ impl CallError {
         Self::Agent {
             method,
             code: error.code,
-            words: words.map_or_else(|| error.message.clone().into_owned(), std::borrow::Cow::into_owned),
+            words: words.map_or_else(
+                || error.message.clone().into_owned(),
+                std::borrow::Cow::into_owned,
+            ),
         }
     }
 }
@@ -145,7 +148,9 @@ pub(super) enum Lost<P> {
 
 impl<P> std::fmt::Debug for Pending<P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pending").field("method", &self.method).finish_non_exhaustive()
+        f.debug_struct("Pending")
+            .field("method", &self.method)
+            .finish_non_exhaustive()
     }
 }
 
@@ -258,9 +263,7 @@ impl<P, R> Peer<P, R> {
     /// Who is stranded by a line of the agent that was too long, by what its beginning shows.
     pub(super) fn too_long(&mut self, prefix: &str) -> Lost<P> {
         match TooLongHint::read(prefix) {
-            TooLongHint::Request { id, method } => {
-                Lost::Request(id.into_owned(), Some(method.into_owned()))
-            }
+            TooLongHint::Request { id, method } => Lost::Request(id.into_owned(), Some(method.into_owned())),
             TooLongHint::Answer { id } => self.answered(&id).map_or(Lost::Nobody, Lost::Call),
             TooLongHint::MaybeAnswer { id } => match id {
                 Some(Id::Integer(_)) if !self.calls.is_empty() => Lost::AnyCall,

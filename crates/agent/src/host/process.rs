@@ -14,15 +14,15 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::Launch;
 use super::news::News;
+use crate::catalogue::Launch;
 use crate::wrap::End;
 use crate::wrap::guard::{GRACE, Guard};
 
@@ -70,9 +70,8 @@ impl Process {
     ) -> io::Result<(Self, Receiver<Output>)> {
         let guard = guard.and_then(|command| Guard::start(command).ok());
         let group = guard.as_ref().map_or(0, |guard| guard.group().cast_signed());
-        let mut child = Command::new(&launch.program)
-            .args(&launch.arguments)
-            .envs(launch.environment.iter().map(|(name, value)| (name, value)))
+        let mut child = launch
+            .command()
             .current_dir(cwd)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -156,12 +155,7 @@ fn end_group(group: u32) {
     });
 }
 
-fn read(
-    mut from: impl Read,
-    to: &Sender<Output>,
-    wrap: impl Fn(Vec<u8>) -> Output,
-    end: Output,
-) {
+fn read(mut from: impl Read, to: &Sender<Output>, wrap: impl Fn(Vec<u8>) -> Output, end: Output) {
     let mut buffer = vec![0; READ];
     loop {
         match from.read(&mut buffer) {
@@ -179,10 +173,7 @@ fn read(
     let _ = to.send(end);
 }
 
-pub(super) fn spawn(
-    name: &str,
-    work: impl FnOnce() + Send + 'static,
-) -> io::Result<thread::JoinHandle<()>> {
+pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<thread::JoinHandle<()>> {
     thread::Builder::new().name(name.to_owned()).spawn(work)
 }
 
@@ -343,7 +334,10 @@ mod tests {
         let line = "x".repeat(WRITE_LINE_BYTES - 1);
         input.push(None, &line).expect("the first fits");
         assert_eq!(input.push(None, &line), Err(Refused::Full));
-        assert_eq!(input.push(None, &"x".repeat(WRITE_LINE_BYTES)), Err(Refused::TooLong));
+        assert_eq!(
+            input.push(None, &"x".repeat(WRITE_LINE_BYTES)),
+            Err(Refused::TooLong)
+        );
         input.push(None, "short").expect("a short one still fits");
         input.close();
         assert_eq!(input.push(None, "late"), Err(Refused::Closed));

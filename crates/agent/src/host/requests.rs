@@ -84,7 +84,9 @@ impl Desk {
         };
         let verdict = match self.options.judge.decide(row, request) {
             Verdict::Ask if !self.options.attended => refusal(request, NOBODY),
-            Verdict::Ask if !self.turns.takes_questions() => Verdict::Cancel { by: NOT_NOW.to_owned() },
+            Verdict::Ask if !self.turns.takes_questions() => Verdict::Cancel {
+                by: NOT_NOW.to_owned(),
+            },
             verdict => verdict,
         };
         let (answer, by) = match verdict {
@@ -122,12 +124,19 @@ impl Desk {
             "elicitation/create" => replies::question(id, params, answer),
             method => {
                 let spoken = self.recorder.spoken(CONNECTION);
-                let reply = spoken.zip(params).and_then(|(spoken, params)| spoken.reply(method, params, answer));
+                let reply = spoken
+                    .zip(params)
+                    .and_then(|(spoken, params)| spoken.reply(method, params, answer));
                 match reply {
                     Some(Reply::Result(result)) => Ok(client::answer(id, &result)),
                     Some(Reply::Fault(why)) => Ok(client::error_answer(id, INVALID_PARAMS, &why, None)),
                     Some(Reply::Invalid(why)) => Err(why),
-                    None => Ok(client::error_answer(id, METHOD_NOT_FOUND, "Method not found", None)),
+                    None => Ok(client::error_answer(
+                        id,
+                        METHOD_NOT_FOUND,
+                        "Method not found",
+                        None,
+                    )),
                 }
             }
         }
@@ -141,7 +150,10 @@ impl Desk {
 
     /// The open request with this row.
     pub(super) fn open_request(&self, row: &str) -> Option<(OwnedId, Open)> {
-        let found = self.peer.requests().find(|(_, open)| open.row.as_ref().is_some_and(|r| r.id.as_str() == row));
+        let found = self
+            .peer
+            .requests()
+            .find(|(_, open)| open.row.as_ref().is_some_and(|r| r.id.as_str() == row));
         found.map(|(id, open)| (id.clone(), open.clone()))
     }
 
@@ -164,7 +176,10 @@ impl Desk {
         if request.state != RequestState::Pending {
             return;
         }
-        let id = self.peer.requests().find(|(_, open)| open.row.as_ref().is_some_and(|r| r.id == row.id));
+        let id = self
+            .peer
+            .requests()
+            .find(|(_, open)| open.row.as_ref().is_some_and(|r| r.id == row.id));
         let Some(id) = id.map(|(id, _)| id.clone()) else {
             return;
         };
@@ -264,11 +279,16 @@ impl Desk {
         };
         // An agent that does not know the method says so whatever it is called with.
         let purpose = Purpose::ProbeWork(Box::new(claimed), row.to_owned());
-        self.call(stop.method, purpose, Some(PROBE), |id| client::request(id, stop.method, &json!({})));
+        self.call(stop.method, purpose, Some(PROBE), |id| {
+            client::request(id, stop.method, &json!({}))
+        });
     }
 
     fn no_way(&self) -> String {
-        format!("{} has no way to stop one piece of work; stop the session instead.", self.agent.name)
+        format!(
+            "{} has no way to stop one piece of work; stop the session instead.",
+            self.agent.name
+        )
     }
 
     /// Whether the agent knows the way.
@@ -295,7 +315,12 @@ impl Desk {
     }
 
     /// What the agent says of the stop.
-    pub(super) fn work_stopped(&mut self, claimed: &Intent, row: &str, outcome: Result<&RawValue, CallError>) {
+    pub(super) fn work_stopped(
+        &mut self,
+        claimed: &Intent,
+        row: &str,
+        outcome: Result<&RawValue, CallError>,
+    ) {
         let outcome = match outcome {
             Err(error) => json!({ "error": sentence(&error) }),
             Ok(result) => {
@@ -334,7 +359,9 @@ fn unknown(method: &str) -> String {
 fn refusal(request: &Request, by: &str) -> Verdict {
     let by = by.to_owned();
     let of = |kind: &str| request.options.iter().find(|o| o.kind.as_deref() == Some(kind));
-    let reject = (request.ask == Ask::Permission).then(|| of("reject_once").or_else(|| of("reject_always"))).flatten();
+    let reject = (request.ask == Ask::Permission)
+        .then(|| of("reject_once").or_else(|| of("reject_always")))
+        .flatten();
     match reject {
         Some(option) => Verdict::Choose {
             option: option.id.clone(),

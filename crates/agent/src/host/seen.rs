@@ -43,7 +43,9 @@ impl<S: Store> Store for Observed<S> {
 
     fn change(&mut self, session: SessionRef, change: &Change<'_>) {
         match change {
-            Change::Put(row) if matches!(row.kind(), Kind::Turn | Kind::User | Kind::Request | Kind::Task) => {
+            Change::Put(row)
+                if matches!(row.kind(), Kind::Turn | Kind::User | Kind::Request | Kind::Task) =>
+            {
                 self.seen.push(Seen::Row(Arc::clone(row)));
             }
             Change::Session(now) => self.seen.push(Seen::Session(Box::new((*now).clone()))),

@@ -53,7 +53,7 @@ impl Desk {
         let launch = serde_json::json!({ "launch": {
             "name": self.options.name,
             "program": text(&self.options.launch.program),
-            "arguments": self.options.launch.arguments.iter().map(text).collect::<Vec<_>>(),
+            "arguments": self.options.launch.args.iter().map(text).collect::<Vec<_>>(),
             "cwd": self.options.cwd.to_string_lossy(),
         }});
         self.did(&launch);
@@ -68,7 +68,9 @@ impl Desk {
             terminal: self.services.has_terminals(),
             questions: true,
         };
-        self.call("initialize", Purpose::Initialize, limit, |id| client::initialize(id, &info, offered));
+        self.call("initialize", Purpose::Initialize, limit, |id| {
+            client::initialize(id, &info, offered)
+        });
     }
 
     pub(super) fn set_up_answered(&mut self, purpose: &Purpose, outcome: Result<&RawValue, CallError>) {
@@ -113,8 +115,12 @@ impl Desk {
     /// Begins the session, or goes on with one.
     fn open(&mut self) {
         let cwd = self.options.cwd.to_string_lossy().into_owned();
-        let folders: Vec<String> =
-            self.options.folders.iter().map(|folder| folder.to_string_lossy().into_owned()).collect();
+        let folders: Vec<String> = self
+            .options
+            .folders
+            .iter()
+            .map(|folder| folder.to_string_lossy().into_owned())
+            .collect();
         let servers = self.options.mcp_servers.clone();
         let workspace = Workspace {
             cwd: &cwd,
@@ -125,7 +131,9 @@ impl Desk {
         let provider = match &self.options.begin {
             Begin::Resume { provider, .. } if self.agent.lost.is_none() => provider.clone(),
             _ => {
-                self.call("session/new", Purpose::New, patience.start, |id| client::session_new(id, &workspace));
+                self.call("session/new", Purpose::New, patience.start, |id| {
+                    client::session_new(id, &workspace)
+                });
                 return;
             }
         };
@@ -189,7 +197,9 @@ impl Desk {
         if let Some(method) = offered {
             self.agent.signed_in = true;
             let limit = self.options.patience.start;
-            self.call("authenticate", Purpose::Authenticate, limit, |id| client::authenticate(id, &method));
+            self.call("authenticate", Purpose::Authenticate, limit, |id| {
+                client::authenticate(id, &method)
+            });
             return;
         }
         let words = match error {
@@ -248,10 +258,14 @@ impl Desk {
         let (journal, tell) = (Arc::clone(&self.journal), self.tell.clone());
         let alive = Arc::downgrade(&self.alive);
         let started = spawn("tapline-intents", move || {
-            watch(&*journal, &alive, |intent| tell.send(News::Intent(Box::new(intent))).is_ok());
+            watch(&*journal, &alive, |intent| {
+                tell.send(News::Intent(Box::new(intent))).is_ok()
+            });
         });
         if let Err(error) = started {
-            self.standing().trouble = Some(format!("Nothing that is wanted of the session reaches it: {error}."));
+            self.standing().trouble = Some(format!(
+                "Nothing that is wanted of the session reaches it: {error}."
+            ));
         }
     }
 }

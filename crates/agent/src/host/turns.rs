@@ -77,7 +77,10 @@ impl Turns {
     }
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.stop.as_ref().filter(|stop| !stop.forced).map(|stop| stop.due)
+        self.stop
+            .as_ref()
+            .filter(|stop| !stop.forced)
+            .map(|stop| stop.due)
     }
 }
 
@@ -131,7 +134,10 @@ impl Desk {
             Ok(prompt) if !prompt.text.is_empty() || !prompt.parts.is_empty() => prompt,
             Ok(_) => return self.outcome(&claimed, &json!({ "error": "The prompt is empty." })),
             Err(error) => {
-                return self.outcome(&claimed, &json!({ "error": format!("The prompt cannot be read: {error}.") }));
+                return self.outcome(
+                    &claimed,
+                    &json!({ "error": format!("The prompt cannot be read: {error}.") }),
+                );
             }
         };
         if self.standing().deaf {
@@ -141,8 +147,11 @@ impl Desk {
         let Some(provider) = self.provider.clone() else {
             return;
         };
-        let parts: Vec<Box<RawValue>> =
-            prompt.parts.iter().filter_map(|part| serde_json::value::to_raw_value(part).ok()).collect();
+        let parts: Vec<Box<RawValue>> = prompt
+            .parts
+            .iter()
+            .filter_map(|part| serde_json::value::to_raw_value(part).ok())
+            .collect();
         let mut blocks: Vec<Block<'_>> = Vec::new();
         let context = self.context_for_a_lost_session();
         blocks.extend(context);
@@ -189,7 +198,9 @@ impl Desk {
                     json!({ "delivery": "rejected", "row": running.row, "reason": error.as_ref().map(ToString::to_string) })
                 }
                 Some(CallError::Closed { .. }) => json!({ "delivery": "unconfirmed", "row": running.row }),
-                Some(error) => json!({ "delivery": "rejected", "row": running.row, "reason": error.to_string() }),
+                Some(error) => {
+                    json!({ "delivery": "rejected", "row": running.row, "reason": error.to_string() })
+                }
             };
             self.outcome(&running.intent, &outcome);
         }
@@ -258,7 +269,11 @@ impl Desk {
         let runs = self.turns.running.is_some() || current.is_some();
         let other = turn.is_some_and(|turn| current.as_ref().is_some_and(|current| current.as_str() != turn));
         if !runs || other {
-            let why = if other { "That turn does not run any more." } else { "Nothing runs in this session." };
+            let why = if other {
+                "That turn does not run any more."
+            } else {
+                "Nothing runs in this session."
+            };
             return self.outcome(&claimed, &json!({ "error": why }));
         }
         self.begin_stop(vec![claimed], current);
@@ -281,13 +296,19 @@ impl Desk {
 
     /// The turn that a stop is for.
     fn current_turn(&self) -> Option<RowId> {
-        let running = self.turns.running.as_ref().and_then(|running| running.turn.clone());
+        let running = self
+            .turns
+            .running
+            .as_ref()
+            .and_then(|running| running.turn.clone());
         running.or_else(|| self.turns.own.last().cloned())
     }
 
     /// What was to steer the turn that somebody stopped is not wanted any more.
     fn withdraw_steers(&mut self) {
-        let (steers, rest) = std::mem::take(&mut self.turns.waiting).into_iter().partition(|w| w.steer);
+        let (steers, rest) = std::mem::take(&mut self.turns.waiting)
+            .into_iter()
+            .partition(|w| w.steer);
         self.turns.waiting = rest;
         let steers: VecDeque<Waiting> = steers;
         for steer in steers {

@@ -38,16 +38,27 @@ fn a_chat_from_its_beginning_to_its_end_and_on() {
     assert_eq!(chat.outcome(sent)["delivery"], "accepted");
     chat.says("Edited.");
     let row = chat.journal.row(&request.id).expect("read").expect("there");
-    let Body::Request(settled) = &row.body else { panic!("a request") };
+    let Body::Request(settled) = &row.body else {
+        panic!("a request")
+    };
     let answer = settled.answer.as_ref().expect("an answer");
-    assert_eq!((settled.outcome, answer.by.as_deref()), (Some(Outcome::Allowed), Some("test")));
+    assert_eq!(
+        (settled.outcome, answer.by.as_deref()),
+        (Some(Outcome::Allowed), Some("test"))
+    );
     assert!(answer.at.is_some());
 
     chat.prompt("wait");
     chat.says("Waiting.");
     let stopped = chat.outcome(chat.stop());
-    assert!(stopped["stopped"].is_string() && stopped.get("process_ended").is_none(), "{stopped}");
-    assert_eq!(ends(&chat.rows()), [Some(End::Completed), Some(End::Completed), Some(End::Stopped)]);
+    assert!(
+        stopped["stopped"].is_string() && stopped.get("process_ended").is_none(),
+        "{stopped}"
+    );
+    assert_eq!(
+        ends(&chat.rows()),
+        [Some(End::Completed), Some(End::Completed), Some(End::Stopped)]
+    );
 
     let (id, session, rows) = (chat.id.clone(), chat.session(), chat.rows().len());
     let over = chat.close();
@@ -55,11 +66,16 @@ fn a_chat_from_its_beginning_to_its_end_and_on() {
     let entry = rig.journal.session(&id).expect("read").expect("there");
     assert_eq!(entry.status, Status::Ended);
 
-    let chat = rig.begin(rig.resume(SCENARIO, &session, false)).expect("it goes on");
+    let chat = rig
+        .begin(rig.resume(SCENARIO, &session, false))
+        .expect("it goes on");
     assert_eq!(chat.id, id, "the same session of ours");
     assert_eq!(chat.rows().len(), rows, "what the agent told again adds no row");
     chat.ask("hello again");
-    assert_eq!(texts(&chat.rows(), Kind::Assistant), ["Hi there.", "Edited.", "Waiting.", "Hi there."]);
+    assert_eq!(
+        texts(&chat.rows(), Kind::Assistant),
+        ["Hi there.", "Edited.", "Waiting.", "Hi there."]
+    );
     let _ = LONG;
     chat.close();
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tapline_agent::host::{Begin, HostOptions, Hosted, Launch, StartError, intent};
+use tapline_agent::catalogue::Launch;
+use tapline_agent::host::{Begin, HostOptions, Hosted, StartError, intent};
 use tapline_journal::{
     Home, Intent, IntentId, IntentQuery, IntentState, Journal, NewIntent, SqliteJournal, Watch, Window,
 };
@@ -17,7 +18,11 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 /// A binary that cargo has built beside the one of this crate.
 pub(crate) fn built(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_BIN_EXE_tapline-wrap")).with_file_name(name);
-    assert!(path.exists(), "{} is built first: cargo build -p tapline-testkit", path.display());
+    assert!(
+        path.exists(),
+        "{} is built first: cargo build -p tapline-testkit",
+        path.display()
+    );
     path
 }
 
@@ -48,7 +53,11 @@ impl Rig {
     }
 
     pub(crate) fn cwd(&self) -> PathBuf {
-        self.dir.path().join("work").canonicalize().expect("a working folder")
+        self.dir
+            .path()
+            .join("work")
+            .canonicalize()
+            .expect("a working folder")
     }
 
     /// Options for the scripted agent with this scenario.
@@ -65,11 +74,7 @@ impl Rig {
 
     /// Options for any command.
     pub(crate) fn command(&self, command: &[&str]) -> HostOptions {
-        let launch = Launch {
-            program: command[0].into(),
-            arguments: command[1..].iter().map(Into::into).collect(),
-            environment: Vec::new(),
-        };
+        let launch = Launch::from_words(command).expect("a command");
         let mut options = HostOptions::new("scripted", launch, self.cwd());
         options.guard = Some(guard());
         options
@@ -134,7 +139,10 @@ impl Chat {
     pub(crate) fn ask(&self, text: &str) -> Arc<Row> {
         let sent = self.prompt(text);
         let outcome = self.outcome(sent);
-        let turn = outcome["turn"].as_str().unwrap_or_else(|| panic!("no turn in {outcome}")).to_owned();
+        let turn = outcome["turn"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no turn in {outcome}"))
+            .to_owned();
         self.until("the turn ends", move |rows| {
             let row = rows.iter().find(|row| row.id.as_str() == turn)?;
             matches!(&row.body, Body::Turn(turn) if turn.end.is_some()).then(|| Arc::clone(row))
@@ -144,7 +152,9 @@ impl Chat {
     /// What became of an intent, once that is said.
     pub(crate) fn outcome(&self, id: IntentId) -> Value {
         let intent = self.settled(id);
-        let outcome = intent.outcome.unwrap_or_else(|| panic!("intent {id} has no outcome: {:?}", intent.state));
+        let outcome = intent
+            .outcome
+            .unwrap_or_else(|| panic!("intent {id} has no outcome: {:?}", intent.state));
         serde_json::from_str(outcome.as_str()).expect("JSON")
     }
 
@@ -156,14 +166,22 @@ impl Chat {
             if matches!(intent.state, IntentState::Done | IntentState::Withdrawn) {
                 return intent;
             }
-            assert!(since.elapsed() < LONG, "intent {id} ({}) is still {}\n{}", intent.kind, intent.state, self.told());
+            assert!(
+                since.elapsed() < LONG,
+                "intent {id} ({}) is still {}\n{}",
+                intent.kind,
+                intent.state,
+                self.told()
+            );
             let mark = self.journal.mark();
             let _ = self.journal.wait(&Watch::Any(mark), Duration::from_millis(20));
         }
     }
 
     pub(crate) fn rows(&self) -> Vec<Arc<Row>> {
-        self.journal.rows(&self.id, Window::From(1, 100_000)).expect("the rows can be read")
+        self.journal
+            .rows(&self.id, Window::From(1, 100_000))
+            .expect("the rows can be read")
     }
 
     /// Waits until the rows say something.
@@ -183,24 +201,36 @@ impl Chat {
     /// The first request that waits.
     pub(crate) fn request(&self) -> Arc<Row> {
         self.until("a request waits", |rows| {
-            let waits = |row: &&Arc<Row>| matches!(&row.body, Body::Request(r) if r.state == RequestState::Pending);
+            let waits =
+                |row: &&Arc<Row>| matches!(&row.body, Body::Request(r) if r.state == RequestState::Pending);
             rows.iter().find(waits).cloned()
         })
     }
 
     /// Waits until the agent has said this.
     pub(crate) fn says(&self, words: &str) {
-        self.until(words, |rows| texts(rows, Kind::Assistant).iter().any(|t| t.contains(words)).then_some(()));
+        self.until(words, |rows| {
+            texts(rows, Kind::Assistant)
+                .iter()
+                .any(|t| t.contains(words))
+                .then_some(())
+        });
     }
 
     pub(crate) fn session(&self) -> Session {
-        self.journal.session(&self.id).expect("it can be read").expect("it is there").session
+        self.journal
+            .session(&self.id)
+            .expect("it can be read")
+            .expect("it is there")
+            .session
     }
 
     /// The timeline in short, for a person who reads a failure.
     pub(crate) fn told(&self) -> String {
         let rows = self.rows();
-        let lines = rows.iter().map(|row| serde_json::to_string(&**row).expect("a row is JSON"));
+        let lines = rows
+            .iter()
+            .map(|row| serde_json::to_string(&**row).expect("a row is JSON"));
         lines.collect::<Vec<_>>().join("\n")
     }
 
@@ -211,7 +241,13 @@ impl Chat {
     }
 }
 
-pub(crate) fn post(journal: &dyn Journal, session: &SessionId, kind: &str, payload: Value, by: &str) -> IntentId {
+pub(crate) fn post(
+    journal: &dyn Journal,
+    session: &SessionId,
+    kind: &str,
+    payload: Value,
+    by: &str,
+) -> IntentId {
     let intent = NewIntent {
         session: session.clone(),
         kind: kind.to_owned(),
@@ -238,7 +274,10 @@ pub(crate) fn texts(rows: &[Arc<Row>], kind: Kind) -> Vec<String> {
         Body::Status(status) => Some(status.text.clone()),
         _ => None,
     };
-    rows.iter().filter(|row| row.kind() == kind).filter_map(text).collect()
+    rows.iter()
+        .filter(|row| row.kind() == kind)
+        .filter_map(text)
+        .collect()
 }
 
 /// How the turns ended, in order; nothing for one that runs.

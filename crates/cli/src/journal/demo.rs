@@ -20,6 +20,7 @@ use super::failed;
 use super::follow::{follow, has_ended};
 use crate::Outcome;
 use crate::failure::Failure;
+use crate::settings;
 use crate::terminal::{Color, of_standard_output};
 
 /// How long the demonstration waits for its first row.
@@ -30,12 +31,16 @@ pub(crate) struct Args {
     /// Do not wait where a model would think
     #[arg(long)]
     fast: bool,
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
-    color: Color,
+    /// When to use colour; without this as the setting `color` says
+    #[arg(long, value_enum)]
+    color: Option<Color>,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    let flags = args
+        .color
+        .map(|color| settings::flag("color", "--color", color.word()));
+    let config = settings::load(flags.into_iter().collect())?;
     let home = Home::at(Home::from_env().map_err(failed)?.root().join("demo"));
     let broken = |what: &str| Failure::Io {
         path: "the demonstration".to_owned(),
@@ -73,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 .map_or_else(|| "gave no session".to_owned(), |e| e.to_string()),
         ));
     };
-    let terminal = of_standard_output(args.color, Fold::Usual);
+    let terminal = of_standard_output(config.color.value.into(), Fold::Usual);
     follow(&journal, &session, None, &terminal, has_ended)?;
     let _ = child.wait();
     player

@@ -43,10 +43,7 @@ pub const TESTS: &[Test] = &[
     ("a_follower_misses_nothing", a_follower_misses_nothing),
     ("windows", windows),
     ("saved_means_committed", saved_means_committed),
-    (
-        "an_empty_flush_stops_nothing",
-        an_empty_flush_stops_nothing,
-    ),
+    ("an_empty_flush_stops_nothing", an_empty_flush_stops_nothing),
     (
         "a_look_up_sees_what_is_not_committed",
         a_look_up_sees_what_is_not_committed,
