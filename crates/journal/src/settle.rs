@@ -11,24 +11,6 @@ use tapline_timeline::{
 
 use crate::model::Owner;
 
-/// Whether a row may still change without news from outside: it stands open and needs settling when its owner goes.
-pub(crate) fn is_open(row: &Row) -> bool {
-    match &row.body {
-        Body::Turn(turn) => turn.end.is_none(),
-        Body::User(user) => matches!(user.delivery, Some(Delivery::Queued | Delivery::Sent)),
-        Body::Assistant(message) | Body::Reasoning(message) => message.state == TextState::Open,
-        Body::Tool(tool) => tool.state.is_open(),
-        Body::Plan(plan) => {
-            plan.state == PlanState::Active && plan.entries.iter().any(|e| e.status == "in_progress")
-        }
-        Body::Request(request) => request.state == RequestState::Pending,
-        Body::Task(task) => task.state == WorkState::Running,
-        Body::Helper(helper) => helper.state == WorkState::Running,
-        Body::Compaction(compaction) => compaction.state == CompactionState::Running,
-        Body::System(_) | Body::SessionMessage(_) | Body::Status(_) | Body::Unknown(_) => false,
-    }
-}
-
 /// Whether a row waits for a person.
 pub(crate) fn is_waiting(row: &Row) -> bool {
     matches!(&row.body, Body::Request(request) if request.state == RequestState::Pending)

@@ -51,6 +51,25 @@ impl Row {
         self.body.kind()
     }
 
+    /// Whether it may still change without anyone doing anything: a turn that runs, a message that grows, a request that
+    /// waits, a prompt whose fate is not known.
+    pub fn is_open(&self) -> bool {
+        match &self.body {
+            Body::Turn(turn) => turn.end.is_none(),
+            Body::User(user) => matches!(user.delivery, Some(Delivery::Queued | Delivery::Sent)),
+            Body::Assistant(message) | Body::Reasoning(message) => message.state == TextState::Open,
+            Body::Tool(tool) => tool.state.is_open(),
+            Body::Plan(plan) => {
+                plan.state == PlanState::Active && plan.entries.iter().any(|e| e.status == "in_progress")
+            }
+            Body::Request(request) => request.state == RequestState::Pending,
+            Body::Task(task) => task.state == WorkState::Running,
+            Body::Helper(helper) => helper.state == WorkState::Running,
+            Body::Compaction(compaction) => compaction.state == CompactionState::Running,
+            Body::System(_) | Body::SessionMessage(_) | Body::Status(_) | Body::Unknown(_) => false,
+        }
+    }
+
     /// Notes that a member was cut: `bytes` is its size before.
     pub fn cut(&mut self, member: &str, bytes: u64) {
         match self.truncated.iter_mut().find(|t| t.member == member) {

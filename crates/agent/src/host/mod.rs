@@ -28,6 +28,7 @@ mod news;
 mod offer;
 mod peer;
 mod process;
+mod remembered;
 mod replies;
 mod requests;
 mod seen;
@@ -53,6 +54,7 @@ use news::News;
 pub use offer::{AgentCommand, Offer, OptionChoice, SessionOption};
 pub use peer::{CallError, OPEN_REQUESTS, PENDING_CALLS};
 pub use process::{WRITE_BYTES, WRITE_LINE_BYTES};
+pub use remembered::{Remembered, remembered};
 
 /// Which session to go on with.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use tapline_timeline::{Body, End, Grows, Row, RowId, Session, SessionState, Time
 
 use crate::batch::{Batch, Op};
 use crate::model::*;
-use crate::settle::{is_open, is_waiting, settle};
+use crate::settle::{is_waiting, settle};
 use crate::writer::now_ms;
 
 /// A session.
@@ -188,7 +188,7 @@ impl Chat {
             .rows
             .values()
             .map(|kept| &kept.row)
-            .filter(|row| is_open(row))
+            .filter(|row| row.is_open())
             .map(|row| Row::clone(row))
             .collect();
         let last_seq = self.rows.keys().next_back().copied().unwrap_or(0);

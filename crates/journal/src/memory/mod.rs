@@ -16,7 +16,7 @@ use crate::body::attachments;
 use crate::error::Error;
 use crate::journal::Journal;
 use crate::model::*;
-use crate::settle::{TAKER_GONE, is_open};
+use crate::settle::TAKER_GONE;
 use crate::tape::BLOCK_BYTES;
 use crate::text::{Query, words_of};
 use crate::writer::{Backend, Begun, Hold, Refused, Slot, Writer, WriterOptions, now_ms, session_of};
@@ -226,7 +226,7 @@ impl State {
             for kept in chat.rows.values().rev() {
                 let row = &kept.row;
                 let place = HitPlace((chat.number << 40) | row.seq as i64);
-                let grows = is_open(row)
+                let grows = row.is_open()
                     && matches!(
                         row.kind(),
                         Kind::Assistant | Kind::Reasoning | Kind::Tool | Kind::Compaction | Kind::Helper
@@ -495,7 +495,7 @@ impl Journal for MemoryJournal {
             .need(session)?
             .rows
             .values()
-            .filter(|kept| is_open(&kept.row))
+            .filter(|kept| kept.row.is_open())
             .map(Kept::shown)
             .collect())
     }

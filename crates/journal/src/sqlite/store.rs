@@ -14,7 +14,7 @@ use tapline_timeline::{Body, End, Grows, Kind, Row, Session, SessionState};
 use crate::batch::{Batch, Closed, Grown, Op};
 use crate::body::{self, Stored};
 use crate::error::Error;
-use crate::settle::{is_open, is_waiting};
+use crate::settle::is_waiting;
 use crate::tape::{self, BLOCK_BYTES};
 use crate::text::{kind_word, words_of};
 use crate::writer::{Hold, Refused};
@@ -239,7 +239,7 @@ impl Store {
                 cursor,
                 row.id.key(&row.session),
                 row.kind().as_str(),
-                is_open(row),
+                row.is_open(),
                 is_waiting(row),
                 said,
                 stored.json,
@@ -258,7 +258,7 @@ impl Store {
 
     /// Puts the words of a row that no longer grows into the index, if they are new.
     fn index(&self, rid: i64, row: &Row, before: Option<i64>) -> Result<Option<i64>, Error> {
-        let grows = is_open(row)
+        let grows = row.is_open()
             && matches!(
                 row.kind(),
                 Kind::Assistant | Kind::Reasoning | Kind::Tool | Kind::Compaction | Kind::Helper
