@@ -12,6 +12,8 @@
 
 #[cfg(unix)]
 pub mod archive;
+#[cfg(unix)]
+pub mod files;
 pub mod setup;
 #[cfg(unix)]
 pub mod wrap;
