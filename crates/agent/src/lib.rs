@@ -16,4 +16,6 @@ pub mod archive;
 pub mod files;
 pub mod setup;
 #[cfg(unix)]
+pub mod terminals;
+#[cfg(unix)]
 pub mod wrap;

@@ -31,14 +31,14 @@ const SHRUGGED_OFF: [i32; 10] = [
 ];
 
 /// A guard that runs.
-pub(super) struct Guard {
+pub(crate) struct Guard {
     child: Child,
     line: ChildStdin,
 }
 
 impl Guard {
     /// Starts a guard, which leads a new group.
-    pub(super) fn start(command: &[OsString]) -> io::Result<Self> {
+    pub(crate) fn start(command: &[OsString]) -> io::Result<Self> {
         let (program, arguments) = command
             .split_first()
             .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
@@ -62,12 +62,12 @@ impl Guard {
     }
 
     /// The group it leads.
-    pub(super) fn group(&self) -> u32 {
+    pub(crate) fn group(&self) -> u32 {
         self.child.id()
     }
 
     /// The agent has ended: what it left running may go on.
-    pub(super) fn dismiss(mut self) {
+    pub(crate) fn dismiss(mut self) {
         let _ = self.line.write_all(&[DISMISSED]);
         drop(self.line);
         let _ = self.child.wait();
