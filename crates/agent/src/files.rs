@@ -230,7 +230,7 @@ impl Folders {
     /// # Errors
     /// See [`FileError`].
     pub fn read_text(&self, path: &Path, line: Option<u64>, limit: Option<u64>) -> Result<Text, FileError> {
-        let file = self.walk(path, "read", |dir, path| open_to_read(dir, path))?;
+        let file = self.walk(path, "read", open_to_read)?;
         let skip = line.unwrap_or(1).saturating_sub(1);
         let bytes =
             lines(BufReader::with_capacity(CHUNK, file), skip, limit).map_err(|f| f.of(path, "read"))?;

@@ -14,6 +14,7 @@
 pub mod archive;
 #[cfg(unix)]
 pub mod files;
+pub mod policy;
 pub mod setup;
 #[cfg(unix)]
 pub mod terminals;
