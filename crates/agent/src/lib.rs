@@ -18,7 +18,12 @@ pub mod config;
 #[cfg(unix)]
 pub mod host;
 pub mod origin;
+#[cfg(unix)]
+pub mod files;
+pub mod policy;
 pub mod setup;
 mod toml_file;
+#[cfg(unix)]
+pub mod terminals;
 #[cfg(unix)]
 pub mod wrap;
