@@ -16,14 +16,14 @@ pub mod archive;
 pub mod catalogue;
 pub mod config;
 #[cfg(unix)]
+pub mod files;
+#[cfg(unix)]
 pub mod host;
 pub mod origin;
-#[cfg(unix)]
-pub mod files;
 pub mod policy;
 pub mod setup;
-mod toml_file;
 #[cfg(unix)]
 pub mod terminals;
+mod toml_file;
 #[cfg(unix)]
 pub mod wrap;

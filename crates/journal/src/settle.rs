@@ -5,8 +5,8 @@
 
 use indexmap::IndexMap;
 use tapline_timeline::{
-    Body, CompactionState, Delivery, Detail, End, Json, Key, Outcome, PlanState, RequestState, Row, RowId,
-    Session, SessionState, Status, TextState, Time, Tone, ToolState, WorkState,
+    Body, CompactionState, Delivery, Detail, End, Json, Key, Outcome, RequestState, Row, RowId, Session,
+    SessionState, Status, TextState, Time, Tone, ToolState, WorkState,
 };
 
 use crate::model::Owner;

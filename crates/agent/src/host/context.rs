@@ -11,7 +11,7 @@ use super::Begin;
 use super::desk::Desk;
 
 /// How much of the chat so far is given, in bytes.
-pub const CONTEXT_BYTES: usize = 64 << 10;
+pub(super) const CONTEXT_BYTES: usize = 64 << 10;
 
 /// How many rows of the chat are looked at, from its end.
 const ROWS: usize = 2000;

@@ -16,6 +16,7 @@ use super::peer::{CallError, Lost, Peer};
 use super::process::{Output, Process, Refused, Withdrawn};
 use super::requests::Open;
 use super::seen::{Observed, Seen};
+use super::services::Services;
 use super::set_up::{Agent, Stage};
 use super::turns::Turns;
 use super::{HostOptions, Over, Standing, StartError};
@@ -93,7 +94,7 @@ pub(super) struct Desk {
     ended: Option<(Instant, Instant)>,
     outputs: u8,
     closing: Option<Closing>,
-    pub(super) services: super::requests::Services,
+    pub(super) services: Services,
 }
 
 /// The session is being ended.
@@ -131,7 +132,7 @@ impl Desk {
         let recorder = Recorder::new(Observed::new(ledger), Some(&options.name))
             .with_seed(&connection)
             .with_rules(rules);
-        let services = super::requests::Services::open(&options)?;
+        let services = Services::open(&options)?;
         let guard = options.guard.as_deref();
         let (process, output) =
             Process::start(&options.launch, &options.cwd, guard, &tell).map_err(|error| {
@@ -390,7 +391,7 @@ impl Desk {
                 // Nothing that it started outlives it.
                 self.process.end();
             }
-            News::InputBroken(_) => {
+            News::InputBroken => {
                 // An agent that cannot be spoken to is no agent; its end tells the rest.
                 self.process.end();
             }

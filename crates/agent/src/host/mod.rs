@@ -32,6 +32,7 @@ mod remembered;
 mod replies;
 mod requests;
 mod seen;
+mod services;
 mod set_up;
 mod turns;
 
@@ -214,6 +215,9 @@ pub enum StartError {
         /// What the system said.
         why: String,
     },
+    /// The folder that it should work in cannot be opened.
+    #[error("{0}")]
+    Folder(String),
     /// The agent wants to be signed in to.
     #[error("{agent} is not signed in{}. {}", .words.as_ref().map(|w| format!(": {w}")).unwrap_or_default(), how_to_sign_in(.methods))]
     SignIn {

@@ -9,8 +9,8 @@ use crate::wrap::End;
 pub(super) enum News {
     /// The agent process has ended.
     Exited(End),
-    /// The agent's input cannot be written any more: why.
-    InputBroken(String),
+    /// The agent's input cannot be written any more.
+    InputBroken,
     /// Somebody wants something.
     Intent(Box<Intent>),
     /// A service for the agent is done: the answer to its request.

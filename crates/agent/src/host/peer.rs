@@ -15,9 +15,6 @@ pub const PENDING_CALLS: usize = 128;
 /// How many requests of the agent may wait for ours.
 pub const OPEN_REQUESTS: usize = 128;
 
-/// The code by which an agent says that a session is not there.
-pub const NOT_FOUND: i64 = -32002;
-
 /// Why a call has no result.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CallError {

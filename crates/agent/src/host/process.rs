@@ -298,13 +298,13 @@ impl Input {
             let mut queue = self.lock();
             queue.active = None;
             queue.bytes -= line.bytes.len();
-            if let Err(error) = written {
+            if written.is_err() {
                 let was_open = !std::mem::replace(&mut queue.closed, true);
                 queue.lines.clear();
                 queue.bytes = 0;
                 drop(queue);
                 if was_open {
-                    let _ = tell.send(News::InputBroken(error.to_string()));
+                    let _ = tell.send(News::InputBroken);
                 }
                 return;
             }
@@ -366,7 +366,7 @@ mod tests {
         input.push(Some(1), "a").expect("there is room");
         let (tell, news) = crossbeam_channel::unbounded();
         input.write_to(File::from(OwnedFd::from(writer)), &tell);
-        assert!(matches!(news.try_recv(), Ok(News::InputBroken(_))));
+        assert!(matches!(news.try_recv(), Ok(News::InputBroken)));
         assert_eq!(input.push(None, "b"), Err(Refused::Closed));
     }
 }

@@ -13,12 +13,12 @@ use tapline_timeline::{Ask, Body, Request, RequestState, Row};
 use tapline_wire::client::{self, INVALID_PARAMS, METHOD_NOT_FOUND, PermissionOutcome, REQUEST_CANCELLED};
 use tapline_wire::{Id, OwnedId, Permission, RawValue};
 
+use super::Verdict;
 use super::desk::{CONNECTION, Desk, Purpose};
 use super::intents::sentence;
 use super::news::Served;
 use super::peer::{CallError, Incoming, OPEN_REQUESTS, own};
 use super::replies;
-use super::{HostOptions, StartError, Verdict};
 use tapline_journal::Intent;
 
 /// The error code for what went wrong on our side.
@@ -190,7 +190,6 @@ impl Desk {
     /// The agent takes a request back.
     pub(super) fn withdrawn(&mut self, id: &OwnedId) {
         if self.peer.request(id).is_some() {
-            self.services.cancel(id);
             let line = client::error_answer(id, REQUEST_CANCELLED, "Request cancelled", None);
             self.reply(id, line, false);
         }
@@ -232,10 +231,8 @@ impl Desk {
                     Some(Reply::Fault(why) | Reply::Invalid(why)) => {
                         client::error_answer(id, INVALID_PARAMS, &why, None)
                     }
-                    None => match self.services.start(id, method, params, &self.tell, &self.alive) {
-                        Some(()) => return,
-                        None => client::error_answer(id, METHOD_NOT_FOUND, &unknown(method), None),
-                    },
+                    None if self.services.start(id, method, params, &self.tell) => return,
+                    None => client::error_answer(id, METHOD_NOT_FOUND, &unknown(method), None),
                 }
             }
             (method, None) => client::error_answer(id, METHOD_NOT_FOUND, &unknown(method), None),
@@ -369,37 +366,4 @@ fn refusal(request: &Request, by: &str) -> Verdict {
         },
         None => Verdict::Cancel { by },
     }
-}
-
-/// What is done for the agent: files and terminals of the session's folders.
-#[derive(Debug, Default)]
-pub(super) struct Services {}
-
-impl Services {
-    pub(super) fn open(_: &HostOptions) -> Result<Self, StartError> {
-        Ok(Self {})
-    }
-
-    pub(super) fn has_files(&self) -> bool {
-        false
-    }
-
-    pub(super) fn has_terminals(&self) -> bool {
-        false
-    }
-
-    /// Begins a service; its outcome comes as news. Nothing where there is no such service.
-    pub(super) fn start(
-        &mut self,
-        _: &OwnedId,
-        _: &str,
-        _: &RawValue,
-        _: &crossbeam_channel::Sender<super::news::News>,
-        _: &Arc<()>,
-    ) -> Option<()> {
-        None
-    }
-
-    /// The agent does not wait for this any more.
-    pub(super) fn cancel(&mut self, _: &OwnedId) {}
 }

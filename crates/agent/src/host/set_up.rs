@@ -63,13 +63,9 @@ impl Desk {
             title: "Tapline",
             version: env!("CARGO_PKG_VERSION"),
         };
-        let offered = Capabilities {
-            files: self.services.has_files(),
-            terminal: self.services.has_terminals(),
-            questions: true,
-        };
+        let all = Capabilities::all();
         self.call("initialize", Purpose::Initialize, limit, |id| {
-            client::initialize(id, &info, offered)
+            client::initialize(id, &info, all)
         });
     }
 

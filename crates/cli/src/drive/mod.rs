@@ -1,8 +1,0 @@
-//! Commands that drive agents: `exec`, `resume`, and what reaches a session from outside.
-
-pub(crate) mod agent;
-pub(crate) mod exec;
-pub(crate) mod inbox;
-pub(crate) mod reach;
-mod turn;
-pub(crate) mod watch;
