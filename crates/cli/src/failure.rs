@@ -27,6 +27,18 @@ pub(crate) enum Failure {
     /// The configuration, or the user's own file of agents, is not what it should be.
     #[error("{0}")]
     Config(String),
+    /// The arguments do not fit together.
+    #[error("{0}")]
+    Usage(String),
+    /// The agent could not be started or set up.
+    #[error("{0}")]
+    Agent(String),
+    /// Nobody is signed in.
+    #[error("{0}")]
+    SignIn(String),
+    /// A turn did not end as was hoped: the exit code, and how it ended.
+    #[error("{1}")]
+    Turn(u8, String),
     /// Nobody reads the output any more.
     #[error("the reader of the output went away")]
     ClosedPipe,
@@ -47,6 +59,10 @@ impl Failure {
             Failure::NoInput { .. } => 66,
             Failure::Io { .. } => 74,
             Failure::Config(_) => 78,
+            Failure::Usage(_) => 2,
+            Failure::Agent(_) => 76,
+            Failure::SignIn(_) => 77,
+            Failure::Turn(code, _) => code,
         };
         eprintln!("tapline: {self}");
         ExitCode::from(code)

@@ -4,6 +4,8 @@
 mod agents;
 mod config;
 mod demo_agent;
+#[cfg(unix)]
+mod drive;
 mod explain;
 mod failure;
 mod generate;
@@ -39,6 +41,27 @@ enum Command {
     Show(show::Args),
     /// Tell what each input of a recording became, or why it became nothing
     Explain(explain::Args),
+    /// Give an agent one prompt, and print what comes of it
+    #[cfg(unix)]
+    Exec(drive::exec::ExecArgs),
+    /// Go on with a session: the agent loads it, and is given a prompt
+    #[cfg(unix)]
+    Resume(drive::exec::ResumeArgs),
+    /// Send a prompt to a session that another process hosts
+    #[cfg(unix)]
+    Send(drive::reach::SendArgs),
+    /// Answer what an agent asks
+    #[cfg(unix)]
+    Answer(drive::reach::AnswerArgs),
+    /// Stop a turn, a background task, or a whole session
+    #[cfg(unix)]
+    Stop(drive::reach::StopArgs),
+    /// Show what waits for me, over all sessions
+    #[cfg(unix)]
+    Inbox(drive::inbox::Args),
+    /// Show the sessions as they change
+    #[cfg(unix)]
+    Watch(drive::watch::Args),
     /// Stand between an editor and its agent: the bytes pass untouched, the record is made on the side
     #[cfg(unix)]
     Wrap(journal::wrap::Args),
@@ -97,6 +120,20 @@ fn main() -> std::process::ExitCode {
         Command::Translate(args) => translate::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Explain(args) => explain::run(&args),
+        #[cfg(unix)]
+        Command::Exec(args) => drive::exec::exec(&args),
+        #[cfg(unix)]
+        Command::Resume(args) => drive::exec::resume(&args),
+        #[cfg(unix)]
+        Command::Send(args) => drive::reach::send(&args),
+        #[cfg(unix)]
+        Command::Answer(args) => drive::reach::answer(&args),
+        #[cfg(unix)]
+        Command::Stop(args) => drive::reach::stop(&args),
+        #[cfg(unix)]
+        Command::Inbox(args) => drive::inbox::run(&args),
+        #[cfg(unix)]
+        Command::Watch(args) => drive::watch::run(&args),
         #[cfg(unix)]
         Command::Wrap(args) => journal::wrap::run(args),
         #[cfg(unix)]

@@ -44,7 +44,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use tapline_journal::Journal;
-use tapline_timeline::{Request, Row, SessionId};
+use tapline_timeline::{Request, Row, SessionId, Tool};
 use tapline_wire::RawValue;
 
 use crate::catalogue::Launch;
@@ -98,6 +98,9 @@ impl Default for Patience {
     }
 }
 
+/// Who decides, in a request's answer, where nobody can be asked.
+pub const NOBODY_TO_ASK: &str = "tapline: nobody to ask";
+
 /// What is decided about a permission without asking anyone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -119,8 +122,8 @@ pub enum Verdict {
 
 /// Decides permissions that nobody is asked about.
 pub trait Judge: Send {
-    /// Looks at a permission that came in.
-    fn decide(&self, row: &Row, request: &Request) -> Verdict;
+    /// Looks at what the agent asks. `tool` is what is known of the tool that it is about.
+    fn decide(&self, row: &Row, request: &Request, tool: Option<&Tool>) -> Verdict;
 }
 
 /// Asks about everything.
@@ -128,7 +131,7 @@ pub trait Judge: Send {
 pub struct AskAlways;
 
 impl Judge for AskAlways {
-    fn decide(&self, _: &Row, _: &Request) -> Verdict {
+    fn decide(&self, _: &Row, _: &Request, _: Option<&Tool>) -> Verdict {
         Verdict::Ask
     }
 }

@@ -13,12 +13,12 @@ use tapline_timeline::{Ask, Body, Request, RequestState, Row};
 use tapline_wire::client::{self, INVALID_PARAMS, METHOD_NOT_FOUND, PermissionOutcome, REQUEST_CANCELLED};
 use tapline_wire::{Id, OwnedId, Permission, RawValue};
 
-use super::Verdict;
 use super::desk::{CONNECTION, Desk, Purpose};
 use super::intents::sentence;
 use super::news::Served;
 use super::peer::{CallError, Incoming, OPEN_REQUESTS, own};
 use super::replies;
+use super::{NOBODY_TO_ASK, Verdict};
 use tapline_journal::Intent;
 
 /// The error code for what went wrong on our side.
@@ -29,9 +29,6 @@ const STOP_WORK: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// How long the question may take whether there is a way to stop one piece of work.
 const PROBE: std::time::Duration = std::time::Duration::from_secs(2);
-
-/// Who decides where nobody can be asked.
-const NOBODY: &str = "tapline: nobody to ask";
 
 /// Who decides where nobody waits for the answer.
 const NOT_NOW: &str = "tapline: no prompt is running";
@@ -82,8 +79,13 @@ impl Desk {
         let Body::Request(request) = &row.body else {
             return;
         };
-        let verdict = match self.options.judge.decide(row, request) {
-            Verdict::Ask if !self.options.attended => refusal(request, NOBODY),
+        let about = request.tool.as_ref().and_then(|id| self.journal_row(id));
+        let tool = match about.as_ref().map(|row| &row.body) {
+            Some(Body::Tool(tool)) => Some(&**tool),
+            _ => None,
+        };
+        let verdict = match self.options.judge.decide(row, request, tool) {
+            Verdict::Ask if !self.options.attended => refusal(request, NOBODY_TO_ASK),
             Verdict::Ask if !self.turns.takes_questions() => Verdict::Cancel {
                 by: NOT_NOW.to_owned(),
             },
@@ -155,6 +157,11 @@ impl Desk {
             .requests()
             .find(|(_, open)| open.row.as_ref().is_some_and(|r| r.id.as_str() == row));
         found.map(|(id, open)| (id.clone(), open.clone()))
+    }
+
+    /// A row of ours as it is now, saved or not.
+    fn journal_row(&self, id: &tapline_timeline::RowId) -> Option<Arc<Row>> {
+        self.recorder.store().store.newest(id)
     }
 
     /// How a request was settled, and by whom.

@@ -72,7 +72,7 @@ pub(crate) fn list(args: &ListArgs) -> Outcome {
             }
             left -= 1;
             if args.json {
-                json(&mut out, &entry)?
+                translate::line(&mut out, &object(&entry)?)?
             } else {
                 text(&mut out, &entry)?
             }
@@ -81,7 +81,8 @@ pub(crate) fn list(args: &ListArgs) -> Outcome {
     Ok(out.flush()?)
 }
 
-fn json(out: &mut impl Write, entry: &SessionEntry) -> Outcome {
+/// The session object, with where it stands.
+pub(crate) fn object(entry: &SessionEntry) -> Result<serde_json::Value, Failure> {
     let mut value = serde_json::to_value(&entry.session).map_err(std::io::Error::from)?;
     if let Some(object) = value.as_object_mut() {
         object.insert(
@@ -92,10 +93,10 @@ fn json(out: &mut impl Write, entry: &SessionEntry) -> Outcome {
         object.insert("waiting".to_owned(), entry.waiting.into());
         object.insert("cursor".to_owned(), entry.cursor.into());
     }
-    translate::line(out, &value)
+    Ok(value)
 }
 
-fn text(out: &mut impl Write, entry: &SessionEntry) -> Outcome {
+pub(crate) fn text(out: &mut impl Write, entry: &SessionEntry) -> Outcome {
     let session = &entry.session;
     let clean = |text: &str| tapline_render::clean_line(text, true);
     let agent = session.agent.as_ref().map_or("", |a| a.name.as_str());

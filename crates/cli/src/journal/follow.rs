@@ -81,7 +81,7 @@ pub(crate) fn has_ended(entry: &SessionEntry) -> bool {
     matches!(entry.status, Status::Ended | Status::Cut)
 }
 
-fn tell(news: &News, live: &mut Live, text: &mut String) {
+pub(crate) fn tell(news: &News, live: &mut Live, text: &mut String) {
     match news {
         News::Session(session) => live.change(&Change::Session(session), text),
         News::Row(row) => live.change(&Change::Put(row), text),

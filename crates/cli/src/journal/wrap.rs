@@ -64,7 +64,7 @@ pub(crate) fn run_guard() -> ! {
 }
 
 /// What the agent is started as: the last part of its program's path, or of the script that its program runs.
-fn hint_of(program: &OsString, arguments: &[OsString]) -> String {
+pub(crate) fn hint_of(program: &OsString, arguments: &[OsString]) -> String {
     let name = |text: &OsString| {
         Path::new(text)
             .file_name()
@@ -85,7 +85,7 @@ fn hint_of(program: &OsString, arguments: &[OsString]) -> String {
 }
 
 /// Values of the environment whose names say that they are secret.
-fn secrets() -> Vec<String> {
+pub(crate) fn secrets() -> Vec<String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, value)| tapline_redact::is_secret_name(name) && value.len() >= 8)
