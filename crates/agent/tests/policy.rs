@@ -370,6 +370,11 @@ fn a_path_that_is_allowed_allows_only_what_lies_there_whole() {
     assert_eq!(verdict(&policy, &request, "edit"), Verdict::Allow);
     request.content.push(diff("src/b", Some("b")));
     assert_eq!(verdict(&policy, &request, "edit"), Verdict::Ask);
+    // More items are not kept, and the next one may have been a change elsewhere.
+    request.content = vec![diff("src/a", None); limits::ITEMS];
+    assert_eq!(verdict(&policy, &request, "edit"), Verdict::Ask);
+    request.content.pop();
+    assert_eq!(verdict(&policy, &request, "edit"), Verdict::Allow);
     // A path alone allows no command that happens to name it; the kind of commands does.
     let command = permission(json!({"command": "rm -r .", "cwd": "src/a"}));
     let path = rules(Mode::Ask, &["- | src/** | - => allow"]);
