@@ -204,7 +204,7 @@ fn commands_are_read_as_agents_write_them() {
         json!({"command": ["/bin/bash", "-lc", "git status"], "cwd": CWD, "parsed_cmd": [{"cmd": "git status"}]}),
         json!({"command": ["git", "status", "-s"]}),
         json!({"command": "git", "args": ["status"]}),
-        json!({"command": "git status", "args": []}),
+        json!({"command": "git status", "args": [], "workdir": "sub"}),
         json!({"command": "git", "args": "status -s"}),
         json!({"commands": ["git status", "git status -s"]}),
         json!({"tool_input": {"cmd": "git status"}}),
@@ -221,6 +221,8 @@ fn commands_are_read_as_agents_write_them() {
         assert_eq!(of(bad.clone()), Verdict::Reject, "{bad}");
     }
     for unclear in [
+        json!({"command": "git status", "cwd": "/etc"}),
+        json!({"command": "git status", "workdir": "sub/../.."}),
         json!({"command": ["bash", "-c", "git status", "x"]}),
         json!({"command": ["bash", "--rcfile", "git status"]}),
         json!({"command": ["git status", 1]}),
