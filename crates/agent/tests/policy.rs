@@ -204,7 +204,7 @@ fn commands_are_read_as_agents_write_them() {
         json!({"command": ["/bin/bash", "-lc", "git status"], "cwd": CWD, "parsed_cmd": [{"cmd": "git status"}]}),
         json!({"command": ["git", "status", "-s"]}),
         json!({"command": "git", "args": ["status"]}),
-        json!({"command": "git status", "args": []}),
+        json!({"command": "git status", "args": [], "workdir": "sub"}),
         json!({"command": "git", "args": "status -s"}),
         json!({"commands": ["git status", "git status -s"]}),
         json!({"tool_input": {"cmd": "git status"}}),
@@ -221,6 +221,8 @@ fn commands_are_read_as_agents_write_them() {
         assert_eq!(of(bad.clone()), Verdict::Reject, "{bad}");
     }
     for unclear in [
+        json!({"command": "git status", "cwd": "/etc"}),
+        json!({"command": "git status", "workdir": "sub/../.."}),
         json!({"command": ["bash", "-c", "git status", "x"]}),
         json!({"command": ["bash", "--rcfile", "git status"]}),
         json!({"command": ["git status", 1]}),
@@ -370,6 +372,11 @@ fn a_path_that_is_allowed_allows_only_what_lies_there_whole() {
     assert_eq!(verdict(&policy, &request, "edit"), Verdict::Allow);
     request.content.push(diff("src/b", Some("b")));
     assert_eq!(verdict(&policy, &request, "edit"), Verdict::Ask);
+    // More items are not kept, and the next one may have been a change elsewhere.
+    request.content = vec![diff("src/a", None); limits::ITEMS];
+    assert_eq!(verdict(&policy, &request, "edit"), Verdict::Ask);
+    request.content.pop();
+    assert_eq!(verdict(&policy, &request, "edit"), Verdict::Allow);
     // A path alone allows no command that happens to name it; the kind of commands does.
     let command = permission(json!({"command": "rm -r .", "cwd": "src/a"}));
     let path = rules(Mode::Ask, &["- | src/** | - => allow"]);

@@ -393,7 +393,8 @@ fn the_end_of_the_owner_ends_what_will_not_listen() {
     for mut place in [place(), guarded()] {
         let deaf = place.run("trap '' TERM; sleep 1000 & echo $!; wait; wait");
         let child = place.number(&deaf);
-        let gone_already = place.run("sleep 1000 & echo $!");
+        let gone_already = place.run("trap '' TERM; sleep 1000 & echo $!");
+        assert_eq!(place.exit(&gone_already), code(0));
         let orphan = place.number(&gone_already);
         drop(place);
         // They were sent the signal that nobody outlives; nobody of ours waits for them to go.

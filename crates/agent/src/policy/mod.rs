@@ -26,8 +26,8 @@
 //! An agent is untrusted, and what a permission shows of its tool is what the agent chose to show. So a rule that allows
 //! must have seen all of it: *every* path and *every* command that is named must match, a path that cannot be read as one
 //! inside the session's folder matches nothing but an absolute pattern, and a command line must be the pattern and plain
-//! arguments, with nothing in it that a shell would act on. `git status` allows `git status --short` and never
-//! `git status; rm -rf /`. A rule that denies or asks matches as soon as *one* path or command might be meant, without
+//! arguments, run in the session's folder, with nothing in it that a shell would act on. `git status` allows
+//! `git status --short` and never `git status; rm -rf /`. A rule that denies or asks matches as soon as *one* path or command might be meant, without
 //! regard to case, and looks into every part of a line, also for paths. Where an input was too large to be kept, such a rule
 //! cannot be checked; then a person is asked before anything is allowed. That is a help against mistakes and no wall: a shell
 //! has endless ways to say a thing. The wall is to allow only what is named.

@@ -136,6 +136,8 @@ impl Rule {
         };
         let path = match &self.path {
             Some(pattern) => !seen.paths.is_empty() && seen.paths.iter().all(|path| pattern.covers(path)),
+            // The same line does something else in another folder.
+            None if self.command.is_some() => seen.paths.iter().all(|path| path.inside.is_some()),
             None => true,
         };
         // What was too large to be shown may name anything.

@@ -302,3 +302,28 @@ fn tell(exit: &Exit, shared: &Shared) {
         let _ = catch_unwind(AssertUnwindSafe(|| callback(exit.clone())));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_there_is_read_however_small_the_pieces_are() {
+        let (bell, ring) = io::pipe().unwrap();
+        let (pipe, mut output) = io::pipe().unwrap();
+        output.write_all(&[b'x'; 60_000]).unwrap();
+        let shared = Shared::new(100_000, ring);
+        let mut pipe = Some(pipe);
+        let length = || shared.lock().tail.text(true).0.len();
+        read(&mut pipe, &mut [0; 100], 1000, &shared);
+        assert_eq!(length(), 1000);
+        // Somebody still holds the other end, and that keeps nobody.
+        read(&mut pipe, &mut [0; 100], LAST_WORDS, &shared);
+        assert_eq!(length(), 60_000);
+        assert!(pipe.is_some() && !shared.lock().closed);
+        drop(output);
+        read(&mut pipe, &mut [0; 100], LAST_WORDS, &shared);
+        assert!(pipe.is_none() && shared.lock().closed);
+        drop(bell);
+    }
+}
