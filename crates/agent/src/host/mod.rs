@@ -50,7 +50,7 @@ use tapline_wire::RawValue;
 use crate::catalogue::Launch;
 use crate::wrap::End;
 use desk::Desk;
-use news::News;
+use news::{Ask, News};
 
 pub use offer::{AgentCommand, Offer, OptionChoice, SessionOption};
 pub use peer::{CallError, OPEN_REQUESTS, PENDING_CALLS};
@@ -62,6 +62,8 @@ pub use remembered::{Remembered, remembered};
 pub enum Begin {
     /// A new one.
     New,
+    /// None: the agent is only set up, to be asked something ([`Hosted::ask`]).
+    Nothing,
     /// One of ours that the agent has, or had.
     Resume {
         /// The session of ours.
@@ -394,6 +396,29 @@ impl Hosted {
     /// Whether the loop has ended.
     pub fn is_over(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Calls a method of the agent that belongs to no turn, such as `session/list`, and waits that long for its answer.
+    ///
+    /// # Errors
+    /// Why there is no result.
+    pub fn ask(
+        &self,
+        method: &'static str,
+        params: serde_json::Value,
+        wait: Duration,
+    ) -> Result<serde_json::Value, CallError> {
+        let (answer, answered) = bounded(1);
+        let ask = Ask {
+            method,
+            params,
+            wait,
+            answer,
+        };
+        let gone = || CallError::Closed { method, words: None };
+        self.tell.send(News::Ask(Box::new(ask))).map_err(|_| gone())?;
+        // The loop keeps the time.
+        answered.recv().map_err(|_| gone())?
     }
 
     /// Asks for an end in order: a running turn is stopped, the agent gets the end of its input and a grace. It does not wait.

@@ -12,7 +12,7 @@ use tapline_journal::Journal;
 use tapline_render::Fold;
 use tapline_timeline::{End, SessionId};
 
-use super::agent::{AgentArgs, Wanted, failed_to_start};
+use super::agent::{AgentArgs, SettingArgs, Wanted, failed_to_start};
 use super::turn::{Ended, Format, Run};
 use crate::Outcome;
 use crate::failure::Failure;
@@ -43,6 +43,8 @@ pub(crate) struct TurnArgs {
     /// When to use colour
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
+    #[command(flatten)]
+    settings: SettingArgs,
     #[command(flatten)]
     agent: AgentArgs,
 }
@@ -175,6 +177,8 @@ impl TurnArgs {
         let interrupts = interrupts()?;
         let hosted = Hosted::start(Arc::clone(&journal), options).map_err(failed_to_start)?;
         let session = begun(&hosted, self.timeout, &interrupts)?;
+        self.settings
+            .apply(&*journal, &session, &hosted.standing().offer)?;
         let run = Run {
             journal: &*journal,
             hosted: &hosted,
