@@ -402,3 +402,43 @@ fn watch_shows_sessions_as_they_change() {
     let shown = world.lines(&["watch", "--json", "--times", "1"]);
     assert_eq!((shown.len(), shown[0]["status"].as_str()), (1, Some("ended")));
 }
+
+#[test]
+fn the_agents_own_sessions_are_listed_adopted_and_deleted() {
+    let world = World::new();
+    out(&world.exec(&["hello"]));
+    let own =
+        || json_lines(out(&world.with_agent(&["sessions", "--json"]).output().expect("runs")).as_bytes());
+    let sessions = own();
+    assert_eq!(sessions.len(), 1, "{sessions:?}");
+    let id = sessions[0]["sessionId"].as_str().expect("an id").to_owned();
+
+    // A journal that does not know it.
+    std::fs::remove_dir_all(world.path("home")).expect("removed");
+    let adopt = ["resume", &id, "go on", "--adopt", "--format", "quiet"];
+    assert_eq!(
+        out(&world.with_agent(&adopt).output().expect("runs")),
+        "You said: go on\n"
+    );
+    let listed = world.lines(&["list", "--json"]);
+    assert_eq!(
+        (listed.len(), listed[0]["provider_session"].as_str()),
+        (1, Some(&*id))
+    );
+    assert_eq!(
+        world.lines(&["show", "last", "--json"]).len(),
+        4,
+        "the session, its turn, the prompt, the reply"
+    );
+
+    out(&world
+        .with_agent(&["sessions", "--delete", &id])
+        .output()
+        .expect("runs"));
+    assert_eq!(own().len(), 0);
+    assert_eq!(
+        world.lines(&["list", "--json"]).len(),
+        1,
+        "nothing of ours lands in the journal, and nothing is lost"
+    );
+}

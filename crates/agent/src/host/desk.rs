@@ -97,7 +97,7 @@ pub(super) struct Desk {
     outputs: u8,
     closing: Option<Closing>,
     /// What somebody wants to know of an agent that is not set up yet.
-    asks: Vec<Box<Ask>>,
+    asks: Vec<Ask>,
     pub(super) services: Services,
 }
 
@@ -129,10 +129,7 @@ impl Desk {
                 agent: Some(options.name.clone()),
                 origin: None,
                 patience: Some(JOURNAL_PATIENCE),
-                resume: match &options.begin {
-                    super::Begin::New | super::Begin::Nothing => None,
-                    super::Begin::Resume { session, .. } => Some(session.clone()),
-                },
+                resume: options.begin.session().cloned(),
             },
         );
         let ledger = archive.ledger(&connection);
@@ -407,7 +404,7 @@ impl Desk {
             }
             News::Intent(intent) => self.intent(*intent),
             News::Served(id, served) => self.served(&id, served),
-            News::Ask(ask) => self.ask(ask),
+            News::Ask(ask) => self.ask(*ask),
             News::Close => self.close(),
             News::Kill => {
                 self.closing.get_or_insert(Closing::Parting);
@@ -497,12 +494,12 @@ impl Desk {
     }
 
     /// Asks the agent for somebody outside the loop.
-    fn ask(&mut self, ask: Box<Ask>) {
+    fn ask(&mut self, ask: Ask) {
         if self.stage == Stage::Start {
             return self.asks.push(ask);
         }
         let (method, params, wait) = (ask.method, ask.params.clone(), ask.wait);
-        self.call(method, Purpose::Ask(ask), Some(wait), |id| {
+        self.call(method, Purpose::Ask(Box::new(ask)), Some(wait), |id| {
             client::request(id, method, &params)
         });
     }

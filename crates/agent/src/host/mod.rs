@@ -64,6 +64,11 @@ pub enum Begin {
     New,
     /// None: the agent is only set up, to be asked something ([`Hosted::ask`]).
     Nothing,
+    /// One that the agent has and the journal may not know. What was said in it before is not recorded.
+    Adopt {
+        /// The agent's id of it.
+        provider: String,
+    },
     /// One of ours that the agent has, or had.
     Resume {
         /// The session of ours.
@@ -74,6 +79,24 @@ pub enum Begin {
         /// Otherwise such a start fails.
         afresh: bool,
     },
+}
+
+impl Begin {
+    /// The agent's id of the session that it goes on with.
+    pub(super) fn provider(&self) -> Option<&str> {
+        match self {
+            Self::Adopt { provider } | Self::Resume { provider, .. } => Some(provider),
+            Self::New | Self::Nothing => None,
+        }
+    }
+
+    /// The session of ours that it goes on with.
+    pub(super) fn session(&self) -> Option<&SessionId> {
+        match self {
+            Self::Resume { session, .. } => Some(session),
+            Self::New | Self::Nothing | Self::Adopt { .. } => None,
+        }
+    }
 }
 
 /// How long the agent may take.

@@ -136,14 +136,16 @@ impl Desk {
             mcp_servers: servers.as_deref(),
         };
         let patience = self.options.patience;
-        let provider = match &self.options.begin {
-            Begin::Resume { provider, .. } if self.agent.lost.is_none() => provider.clone(),
-            _ => {
-                self.call("session/new", Purpose::New, patience.start, |id| {
-                    client::session_new(id, &workspace)
-                });
-                return;
-            }
+        let before = self
+            .options
+            .begin
+            .provider()
+            .filter(|_| self.agent.lost.is_none());
+        let Some(provider) = before.map(str::to_owned) else {
+            self.call("session/new", Purpose::New, patience.start, |id| {
+                client::session_new(id, &workspace)
+            });
+            return;
         };
         if self.agent.can_load {
             self.call("session/load", Purpose::Load, patience.load, |id| {
@@ -162,10 +164,9 @@ impl Desk {
     fn opened(&mut self, purpose: &Purpose, result: &RawValue) {
         self.standing().offer.set_up(result);
         let answer = SessionAnswer::read(result);
-        let provider = match (purpose, &self.options.begin) {
-            (Purpose::New, _) => answer.session_id.map(std::borrow::Cow::into_owned),
-            (_, Begin::Resume { provider, .. }) => Some(provider.clone()),
-            _ => None,
+        let provider = match purpose {
+            Purpose::New => answer.session_id.map(std::borrow::Cow::into_owned),
+            _ => self.options.begin.provider().map(str::to_owned),
         };
         let (Some(provider), Some(session)) = (provider, self.session.clone()) else {
             let why = "it names no session".to_owned();
