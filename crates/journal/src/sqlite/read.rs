@@ -32,6 +32,8 @@ struct Raw {
     cursor: u64,
     body: String,
     taken: Option<String>,
+    /// Whether text was appended to it since it was written.
+    grows: bool,
 }
 
 /// Text appended to a row.
@@ -42,7 +44,7 @@ struct Piece {
     text: String,
 }
 
-const ROW: &str = "rid, cursor, body, taken";
+const ROW: &str = "rid, cursor, body, taken, grows";
 const PIECE: &str = "aid, rid, member, start, revision, frame, text";
 const SESSION: &str =
     "num, object, object_cursor, cursor, mode, live, ended, waiting, cut, rows, created_ms, changed_ms,
@@ -219,7 +221,7 @@ impl<'a> Db<'a> {
     /// Rows of a session that have appended text.
     pub(super) fn grown(self, session: i64) -> Result<Vec<i64>, Error> {
         let (from, to) = session_range(session);
-        let sql = "SELECT DISTINCT rid FROM appends WHERE rid BETWEEN ? AND ?";
+        let sql = "SELECT DISTINCT rid FROM appends WHERE aid BETWEEN ? AND ?";
         self.list("reading appended text", sql, [from, to], |row| row.get(0))
     }
 
@@ -264,33 +266,35 @@ impl<'a> Db<'a> {
         if order == "DESC" {
             raw.reverse();
         }
-        self.finish_all(number, raw)
+        self.finish_all(raw)
     }
 
     /// Rows that have not settled.
     pub(super) fn open_rows(self, number: i64) -> Result<Vec<Arc<Row>>, Error> {
         let sql = format!("SELECT {ROW} FROM rows WHERE session = ? AND open = 1 ORDER BY rid");
         let raw = self.list("reading open rows", &sql, [number], raw_row)?;
-        self.finish_all(number, raw)
+        self.finish_all(raw)
     }
 
-    fn finish_all(self, session: i64, raw: Vec<Raw>) -> Result<Vec<Arc<Row>>, Error> {
-        let grown: HashSet<i64> = self.grown(session)?.into_iter().collect();
+    fn finish_all(self, raw: Vec<Raw>) -> Result<Vec<Arc<Row>>, Error> {
         let finish = |raw: Raw| {
-            let pieces = if grown.contains(&raw.rid) {
-                self.pieces_of(&raw)?
-            } else {
-                Vec::new()
-            };
+            let pieces = self.pieces_of(&raw)?;
             self.finish(raw, pieces)
         };
         raw.into_iter().map(finish).collect()
     }
 
+    /// The text appended to a row since it was written. It stands among that of the few other rows of its session that grow
+    /// at the same time, so that no index must be written with each piece.
     fn pieces_of(self, raw: &Raw) -> Result<Vec<Piece>, Error> {
-        let sql = format!("SELECT {PIECE} FROM appends WHERE rid = ? AND aid > ? ORDER BY aid");
-        let from = place(raw.rid >> SHIFT, raw.cursor);
-        self.list("reading appended text", &sql, [raw.rid, from], piece)
+        if !raw.grows {
+            return Ok(Vec::new());
+        }
+        let sql = format!("SELECT {PIECE} FROM appends WHERE aid BETWEEN ? AND ? AND rid = ? ORDER BY aid");
+        let session = raw.rid >> SHIFT;
+        let from = place(session, raw.cursor + 1);
+        let to = session_range(session).1;
+        self.list("reading appended text", &sql, [from, to, raw.rid], piece)
     }
 
     fn finish(self, raw: Raw, pieces: Vec<Piece>) -> Result<Arc<Row>, Error> {
@@ -548,6 +552,7 @@ fn raw_row(row: &SqlRow<'_>) -> rusqlite::Result<Raw> {
         cursor: row.get(1)?,
         body: row.get(2)?,
         taken: row.get(3)?,
+        grows: row.get(4)?,
     })
 }
 
