@@ -231,8 +231,7 @@ impl<'a> Db<'a> {
         let Some(raw) = self.one("reading a row", &sql, [rid], raw_row)? else {
             return Ok(None);
         };
-        let pieces = self.pieces_of(&raw)?;
-        self.finish(raw, pieces).map(Some)
+        self.finish(raw, true).map(Some)
     }
 
     /// The row with an id.
@@ -277,27 +276,34 @@ impl<'a> Db<'a> {
     }
 
     fn finish_all(self, raw: Vec<Raw>) -> Result<Vec<Arc<Row>>, Error> {
-        let finish = |raw: Raw| {
-            let pieces = self.pieces_of(&raw)?;
-            self.finish(raw, pieces)
-        };
-        raw.into_iter().map(finish).collect()
+        raw.into_iter().map(|raw| self.finish(raw, true)).collect()
     }
 
-    /// The text appended to a row since it was written. It stands among that of the few other rows of its session that grow
-    /// at the same time, so that no index must be written with each piece.
-    fn pieces_of(self, raw: &Raw) -> Result<Vec<Piece>, Error> {
-        if !raw.grows {
-            return Ok(Vec::new());
-        }
+    /// Grows a row by the text appended to it since it was written. That stands among the text of the few other rows of its
+    /// session that grow at the same time, so that no index must be written with each piece.
+    fn grow(self, raw: &Raw, row: &mut Arc<Row>) -> Result<u64, Error> {
         let sql = format!("SELECT {PIECE} FROM appends WHERE aid BETWEEN ? AND ? AND rid = ? ORDER BY aid");
         let session = raw.rid >> SHIFT;
         let from = place(session, raw.cursor + 1);
         let to = session_range(session).1;
-        self.list("reading appended text", &sql, [from, to, raw.rid], piece)
+        let mut cursor = raw.cursor;
+        // One piece after the other: a long message need not stand in memory twice.
+        let add = |found: &SqlRow<'_>| {
+            let mut piece = piece(found)?;
+            piece.grown.id = row.id.clone();
+            piece.grown.apply(row, &piece.text);
+            cursor = cursor.max(piece.cursor);
+            Ok(())
+        };
+        self.conn
+            .prepare_cached(&sql)
+            .and_then(|mut statement| statement.query_map([from, to, raw.rid], add)?.collect())
+            .map_err(self.say("reading appended text"))
+            .map(|()| cursor)
     }
 
-    fn finish(self, raw: Raw, pieces: Vec<Piece>) -> Result<Arc<Row>, Error> {
+    /// The row, with the text appended to it or without.
+    fn finish(self, raw: Raw, grown: bool) -> Result<Arc<Row>, Error> {
         let read = body::load(
             &raw.body,
             raw.taken.as_deref(),
@@ -320,12 +326,11 @@ impl<'a> Db<'a> {
             }
         };
         let mut row = Arc::new(row);
-        let mut cursor = raw.cursor;
-        for mut piece in pieces {
-            piece.grown.id = row.id.clone();
-            piece.grown.apply(&mut row, &piece.text);
-            cursor = cursor.max(piece.cursor);
-        }
+        let cursor = if grown && raw.grows {
+            self.grow(&raw, &mut row)?
+        } else {
+            raw.cursor
+        };
         Arc::make_mut(&mut row).cursor = Some(cursor);
         Ok(row)
     }
@@ -386,7 +391,7 @@ impl<'a> Db<'a> {
     ) -> Result<Vec<News>, Error> {
         let mut news = Vec::with_capacity(put.len());
         for raw in put {
-            news.push(News::Row(self.finish(raw, Vec::new())?));
+            news.push(News::Row(self.finish(raw, false)?));
         }
         let sql = format!("SELECT {PIECE} FROM appends WHERE aid BETWEEN ? AND ? ORDER BY aid");
         let (from, to) = (place(session, after + 1), place(session, horizon));
@@ -421,10 +426,9 @@ impl<'a> Db<'a> {
         let mut news = Vec::with_capacity(put.len());
         for raw in put {
             match latest.remove(&raw.rid) {
-                None => news.push(News::Row(self.finish(raw, Vec::new())?)),
+                None => news.push(News::Row(self.finish(raw, false)?)),
                 Some(cursor) if cursor <= horizon => {
-                    let pieces = self.pieces_of(&raw)?;
-                    news.push(News::Row(self.finish(raw, pieces)?));
+                    news.push(News::Row(self.finish(raw, true)?));
                 }
                 Some(_) => {}
             }

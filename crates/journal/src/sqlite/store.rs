@@ -147,7 +147,9 @@ impl Store {
                     touch.settled = true;
                     touch.object = Some((Session::clone(session), entry.cursor));
                 }
-                Op::Put(row) if !overtaken(row.seq) => self.put(hold.number, entry.cursor, row, touch)?,
+                Op::Put(row) if !overtaken(row.seq) => {
+                    self.put(hold.number, entry.cursor, Arc::clone(row), touch)?
+                }
                 Op::Append(grown) if !overtaken(grown.seq) => {
                     let text = &batch.text[grown.from..grown.to];
                     self.append(hold.number, entry.cursor, grown, text)?;
@@ -208,22 +210,28 @@ impl Store {
         &mut self,
         session: i64,
         cursor: u64,
-        row: &Row,
+        row: Arc<Row>,
         touch: &mut Touch,
     ) -> Result<(), Error> {
-        let rid = place(session, row.seq);
-        let stored = body::store(row).map_err(|error| Error::BadRow {
-            session: row.session.clone(),
-            seq: row.seq,
-            detail: error.to_string(),
-        })?;
+        let (seq, id) = (row.seq, row.session.clone());
+        let rid = place(session, seq);
         let before: Option<Option<i64>> = self
             .conn
             .prepare_cached("SELECT said FROM rows WHERE rid = ?")
             .and_then(|mut s| s.query_row([rid], |r| r.get(0)).optional())
             .map_err(Self::say(&self.path, "writing a row"))?;
+        let said = self.index(rid, &row, before.flatten())?;
+        let (key, kind) = (row.id.key(&id).to_owned(), row.kind());
+        let (open, waiting) = (is_open(&row), is_waiting(&row));
+        if let Body::Turn(turn) = &row.body {
+            touch.cut = Some(turn.end == Some(End::Cut));
+        }
+        let stored = body::store(row).map_err(|error| Error::BadRow {
+            session: id,
+            seq,
+            detail: error.to_string(),
+        })?;
         self.put_uses(rid, &stored, before.is_some())?;
-        let said = self.index(rid, row, before.flatten())?;
         if self.grown.remove(&rid) {
             let (from, to) = session_range(session);
             self.exec(
@@ -242,10 +250,10 @@ impl Store {
                 rid,
                 session,
                 cursor,
-                row.id.key(&row.session),
-                row.kind().as_str(),
-                is_open(row),
-                is_waiting(row),
+                key,
+                kind.as_str(),
+                open,
+                waiting,
                 said,
                 stored.json,
                 stored.taken_json(),
@@ -254,10 +262,7 @@ impl Store {
         touch.cursor = cursor;
         touch.settled = true;
         touch.new_rows += u64::from(before.is_none());
-        touch.requests |= row.kind() == Kind::Request;
-        if let Body::Turn(turn) = &row.body {
-            touch.cut = Some(turn.end == Some(End::Cut));
-        }
+        touch.requests |= kind == Kind::Request;
         Ok(())
     }
 
@@ -298,7 +303,7 @@ impl Store {
                 .and_then(|mut s| s.query_map([rid], |row| row.get(0))?.collect())
                 .map_err(&say)?;
         }
-        for (hash, bytes) in &stored.blobs {
+        for (hash, bytes) in stored.blobs() {
             self.put_blob(hash, bytes)?;
         }
         for hash in &stored.uses {
@@ -368,7 +373,7 @@ impl Store {
             return Ok(());
         };
         closed.apply(&mut row);
-        self.put(hold.number, cursor, &row, touch)
+        self.put(hold.number, cursor, row, touch)
     }
 
     /// Writes appended text into its rows, for rows that nobody closes.
@@ -385,7 +390,7 @@ impl Store {
             if let Some(row) = self.db().row_at(rid)? {
                 let cursor = row.cursor.unwrap_or(0);
                 let later = touch.cursor.max(cursor);
-                self.put(session, cursor, &row, touch)?;
+                self.put(session, cursor, row, touch)?;
                 touch.cursor = later;
             }
         }
