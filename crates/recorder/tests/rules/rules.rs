@@ -153,6 +153,22 @@ fn turns_ids_are_matched_exactly() {
     t.shows(&["1 turn prompt open", "1 user accepted \"Go\""]);
 }
 
+// Words
+
+#[test]
+fn words_a_user_chunk_is_an_echo_or_the_agents_own() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.update(chunk("user_message_chunk", None, "Go"));
+    t.update(chunk("user_message_chunk", Some("m1"), "A task "));
+    t.update(chunk("user_message_chunk", Some("m1"), "has ended"));
+    t.shows(&[
+        "1 turn prompt open",
+        "1 user accepted \"Go\"",
+        "1 user by agent \"A task has ended\"",
+    ]);
+}
+
 // Tools and requests
 
 #[test]
@@ -672,6 +688,8 @@ fn lines_too_long_are_told_and_whoever_waits_is_told() {
             "{row:?}"
         );
     }
+    let failed = serde_json::to_value(rows[1]).expect("a row has a JSON form");
+    assert_eq!(failed["detail"], json!({"source": "answer"}));
     t.prompt(2, "Still there?");
     t.ends(2, "end_turn");
     assert!(
