@@ -394,7 +394,11 @@ fn of_two_starts_each_helper_stands_under_the_one_described_like_it() {
         .notice(spawned("H1", Some("Another name")));
     let told = talk.told();
     let call_of = |helper: &str| {
-        let row = told.of("helper").into_iter().find(|h| h["helper"] == helper).unwrap();
+        let row = told
+            .of("helper")
+            .into_iter()
+            .find(|h| h["helper"] == helper)
+            .unwrap();
         let tool = told.of("tool").into_iter().find(|t| t["id"] == row["parent"]);
         tool.map_or(Value::Null, |t| t["call"].clone())
     };

@@ -1,7 +1,7 @@
 //! Rules of the design that the translator keeps, each test named by its rule.
 
 use serde_json::{Value, json};
-use tapline_timeline::{Body, Context, Kind, SessionState, ToolItem};
+use tapline_timeline::{Body, Context, Kind, Part, SessionState, ToolItem};
 
 use crate::tape::*;
 
@@ -169,6 +169,25 @@ fn words_a_user_chunk_is_an_echo_or_the_agents_own() {
     ]);
 }
 
+#[test]
+fn words_data_that_cannot_be_read_is_no_blob_and_has_the_size_it_would_have() {
+    for (data, bytes, blob) in [("AAAA", 3, true), ("!!!!!!!!", 6, false)] {
+        let mut t = Tape::new();
+        t.prompt(1, "Go");
+        t.update(
+            json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "image", "mimeType": "image/png", "data": data}}),
+        );
+        let Body::Assistant(message) = &t.the(Kind::Assistant).body else {
+            unreachable!()
+        };
+        let image = message.content.media().next();
+        assert!(
+            matches!(image, Some(Part::Image(media)) if media.bytes == Some(bytes) && media.blob.is_some() == blob),
+            "{image:?}"
+        );
+    }
+}
+
 // Tools and requests
 
 #[test]
@@ -291,11 +310,14 @@ fn requests_an_elicitation_is_a_question_with_its_answers() {
 fn requests_for_files_terminals_and_what_nobody_knows_make_no_row() {
     let mut t = Tape::new();
     t.prompt(1, "Go");
-    t.asks(1, "fs/read_text_file", json!({"sessionId": "s1", "path": "/a"}));
+    let told = t.told(|t| t.asks(1, "fs/read_text_file", json!({"sessionId": "s1", "path": "/a"})));
+    assert_eq!(told, ["client-service"]);
     t.client_answers(1, json!({"content": "x"}));
-    t.asks(2, "terminal/create", json!({"sessionId": "s1", "command": "ls"}));
+    let told = t.told(|t| t.asks(2, "terminal/create", json!({"sessionId": "s1", "command": "ls"})));
+    assert_eq!(told, ["client-service"]);
     t.client_answers(2, json!({"terminalId": "t1"}));
-    t.asks(3, "_vendor/thing", json!({"sessionId": "s1"}));
+    let told = t.told(|t| t.asks(3, "_vendor/thing", json!({"sessionId": "s1"})));
+    assert_eq!(told, ["unknown-request"]);
     t.client_sends(
         &json!({"jsonrpc": "2.0", "id": 3, "error": {"code": -32601, "message": "Method not found"}}),
     );
