@@ -475,6 +475,24 @@ fn history_a_session_whose_id_the_agent_gives_anew_ends() {
 }
 
 #[test]
+fn history_a_fork_is_a_session_of_its_own_under_the_one_it_came_from() {
+    let mut t = Tape::new();
+    t.call(
+        2,
+        "session/fork",
+        json!({"sessionId": "s1", "cwd": "/other", "mcpServers": []}),
+    );
+    t.answers(2, json!({"sessionId": "s2"}));
+    let sessions: Vec<_> = t.timelines().iter().filter_map(|t| t.session()).collect();
+    assert_eq!(sessions.len(), 2);
+    assert_eq!(
+        (sessions[1].parent.as_ref(), sessions[1].cwd.as_deref()),
+        (Some(&sessions[0].id), Some("/other"))
+    );
+    assert_eq!(sessions[0].parent, None);
+}
+
+#[test]
 fn history_replayed_twice_stays_silent() {
     let mut t = Tape::new();
     t.prompt(1, "Go");
