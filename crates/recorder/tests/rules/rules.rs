@@ -70,7 +70,19 @@ fn turns_a_cancel_and_a_late_answer() {
 
 #[test]
 fn turns_words_of_an_error_are_the_agents_and_never_the_protocols() {
-    let cases: [(Value, &str); 12] = [
+    let cases: [(Value, &str); 15] = [
+        (
+            json!({"code": 1, "message": "Invalid request body"}),
+            "Invalid request body",
+        ),
+        (
+            json!({"code": -32603, "message": " Internal error. ", "data": {"message": " ", "detail": "Five"}}),
+            "Five",
+        ),
+        (
+            json!({"code": -32603, "message": "Internal error", "data": " "}),
+            "The agent ended this turn with an error.",
+        ),
         (
             json!({"code": -32603, "message": "Internal error"}),
             "The agent ended this turn with an error.",
