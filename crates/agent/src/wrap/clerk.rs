@@ -132,7 +132,7 @@ impl Gap {
         self.bytes += match &held.record.what {
             // A gap of before among them.
             Recorded::TooLong(_, _, bytes) => *bytes,
-            Recorded::Line(_, text) | Recorded::Stderr(text) => text.len() as u64,
+            Recorded::Line(_, text) | Recorded::Stderr(text) | Recorded::Did(text) => text.len() as u64,
             Recorded::Exit { .. } | Recorded::Close => 0,
         };
         self.first.get_or_insert(held.record.number);
