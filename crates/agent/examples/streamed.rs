@@ -35,6 +35,7 @@ fn main() {
         agent: Some("bench".to_owned()),
         origin: None,
         patience: Some(Duration::from_secs(60)),
+        resume: None,
     };
     let name = format!("streamed-{}", std::process::id());
     let archive = JournalArchive::new(Arc::clone(&journal), options);
