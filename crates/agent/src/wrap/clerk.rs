@@ -596,6 +596,7 @@ mod tests {
             agent: None,
             origin: None,
             patience: Some(Duration::from_secs(60)),
+            resume: None,
         };
         let archive = JournalArchive::new(Arc::clone(&journal), options);
         let folded = fold_in(&spill, &archive).unwrap();
