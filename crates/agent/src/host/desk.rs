@@ -578,9 +578,12 @@ impl Desk {
         self.note_trouble(now);
         while let Some((id, after)) = self.peer.overdue(now) {
             let Some(call) = self.peer.forget(id) else { break };
-            if self.process.input.withdraw(id) == Withdrawn::Half {
+            match self.process.input.withdraw(id) {
+                Withdrawn::Unsent => {}
                 // What comes next would stand behind half a line.
-                self.process.end();
+                Withdrawn::Half => self.process.end(),
+                // An agent that can give it up may do so.
+                Withdrawn::Sent => self.send(None, client::cancel_request(&Id::Integer(id))),
             }
             let method = call.method;
             self.answered(call.purpose, Err(CallError::TimedOut { method, after }));
