@@ -430,13 +430,22 @@ impl Desk {
         if self.unsaved.is_empty() {
             return;
         }
-        if self.recorder.store_mut().store.save().is_err() {
-            self.retry = Some(Instant::now() + RETRY);
+        if !self.save() {
             return;
         }
         while let Some((call, line)) = self.unsaved.pop_front() {
             self.push(call, &line);
         }
+    }
+
+    /// Waits until all that is recorded is saved; what cannot be saved now is tried again later.
+    fn save(&mut self) -> bool {
+        // A journal in trouble goes on trying by itself; waiting for it here would only hold the loop up.
+        let saved = self.trouble().is_none() && self.recorder.store_mut().store.save().is_ok();
+        if !saved {
+            self.retry_soon();
+        }
+        saved
     }
 
     fn push(&mut self, call: Option<i64>, line: &str) {
@@ -501,6 +510,10 @@ impl Desk {
     }
 
     fn tell_outcomes(&mut self) {
+        // Whoever reads an outcome finds in the rows what it speaks of, also after a crash.
+        if self.outcomes.is_empty() || !self.save() {
+            return;
+        }
         while let Some((intent, outcome)) = self.outcomes.front() {
             let generation = self.recorder.store().store.generation(&intent.session).cloned();
             let Some(generation) = generation else {
@@ -508,10 +521,7 @@ impl Desk {
                 continue;
             };
             match self.journal.finish_intent(intent.id, &generation, outcome) {
-                Err(error) if passes(&error) => {
-                    self.retry = Some(Instant::now() + RETRY);
-                    return;
-                }
+                Err(error) if passes(&error) => return self.retry_soon(),
                 // Done, or no longer ours to say.
                 _ => drop(self.outcomes.pop_front()),
             }

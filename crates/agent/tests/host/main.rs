@@ -2,5 +2,7 @@
 #![cfg(unix)]
 
 mod rig;
+mod wire;
 
 mod chat;
+mod ra;

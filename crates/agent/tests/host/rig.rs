@@ -288,3 +288,16 @@ pub(crate) fn ends(rows: &[Arc<Row>]) -> Vec<Option<tapline_timeline::End>> {
     };
     rows.iter().filter_map(end).collect()
 }
+
+/// Where a request stands: its state, its outcome, and who answered it.
+pub(crate) fn request_of(
+    journal: &dyn Journal,
+    row: &tapline_timeline::RowId,
+) -> (RequestState, Option<tapline_timeline::Outcome>, Option<String>) {
+    let row = journal.row(row).expect("it can be read").expect("it is there");
+    let Body::Request(request) = &row.body else {
+        panic!("no request: {row:?}")
+    };
+    let by = request.answer.as_ref().and_then(|answer| answer.by.clone());
+    (request.state, request.outcome, by)
+}
