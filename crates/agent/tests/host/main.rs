@@ -6,3 +6,5 @@ mod wire;
 
 mod chat;
 mod ra;
+mod rq;
+mod rs;

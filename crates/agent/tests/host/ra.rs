@@ -127,7 +127,7 @@ fn ra_3_ru_7_a_session_that_was_never_used_goes_on_afresh_without_context() {
         json!([{"type": "text", "text": "hello"}])
     );
     assert_eq!(texts(&chat.rows(), Kind::Status).len(), 1, "{}", chat.told());
-    assert_eq!(chat.session().provider_sessions.len(), 2);
+    assert_eq!(calls(&tape(&*rig.journal, &id), "session/new").len(), 2);
     chat.close();
 }
 

@@ -422,7 +422,11 @@ impl Host {
             steps,
         };
         match self.stage.scenario.busy {
-            Busy::Queue if !opened.running.is_empty() => opened.queue.push_back(prompt),
+            Busy::Queue if !opened.running.is_empty() => {
+                opened.queue.push_back(prompt);
+                drop(guard);
+                self.stage.changed();
+            }
             Busy::Reject if !opened.running.is_empty() => {
                 drop(guard);
                 return self.stage.refuse(
