@@ -231,6 +231,11 @@ impl Desk {
         self.closing.is_some() || self.exit.is_some()
     }
 
+    /// Whether somebody has asked for the end.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.closing.is_some()
+    }
+
     // --- What comes ---
 
     fn output(&mut self, piece: Output) {
@@ -591,9 +596,14 @@ impl Desk {
                 standing.trouble = text;
             }
         }
-        if matches!(trouble, Some(Trouble::Lasting(_))) && self.closing.is_none() {
+        if let Some(Trouble::Lasting(why)) = trouble
+            && self.closing.is_none()
+        {
             // What cannot be recorded must not go on.
-            self.closing = Some(Closing { input_ended: None });
+            if self.stage == Stage::Start {
+                self.fail(StartError::Journal(why));
+            }
+            self.closing.get_or_insert(Closing { input_ended: None });
             self.process.end();
         }
     }

@@ -73,6 +73,10 @@ impl Desk {
         if self.stage != Stage::Start {
             return;
         }
+        if self.is_given_up() {
+            // Nothing more is begun with an agent that is asked to leave.
+            return self.fail(StartError::GivenUp);
+        }
         match (purpose, outcome) {
             (Purpose::Initialize, Ok(result)) => self.initialized(result),
             (Purpose::Authenticate, Ok(_)) => self.open(),
@@ -241,7 +245,7 @@ impl Desk {
     }
 
     /// The session never begins.
-    fn fail(&mut self, error: StartError) {
+    pub(super) fn fail(&mut self, error: StartError) {
         self.stage = Stage::Failed;
         if let Some(begun) = self.begun.take() {
             let _ = begun.send(Err(error));

@@ -7,4 +7,6 @@ mod wire;
 mod chat;
 mod ra;
 mod rq;
+mod rl;
 mod rs;
+mod ru;
