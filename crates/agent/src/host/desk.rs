@@ -344,7 +344,10 @@ impl Desk {
                 let method = call.method;
                 match outcome {
                     Ok(result) => self.answered(call.purpose, Ok(result)),
-                    Err(error) => self.answered(call.purpose, Err(CallError::of(method, &error))),
+                    Err(error) => {
+                        let error = CallError::of(method, &error, self.recorder.spoken(CONNECTION));
+                        self.answered(call.purpose, Err(error));
+                    }
                 }
             }
             Err(fault) => {

@@ -81,7 +81,7 @@ impl Desk {
             (Purpose::Initialize, Ok(result)) => self.initialized(result),
             (Purpose::Authenticate, Ok(_)) => self.open(),
             (Purpose::New | Purpose::Load | Purpose::Resume, Ok(result)) => self.opened(purpose, result),
-            (_, Err(error)) if error.code() == Some(client::AUTH_REQUIRED) => self.sign_in(error),
+            (_, Err(error)) if error.asks_for_sign_in() => self.sign_in(error),
             (Purpose::Load | Purpose::Resume, Err(error)) => self.lost(error),
             (_, Err(error)) => self.fail_set_up(error),
             _ => {}

@@ -7,6 +7,8 @@ mod wire;
 mod chat;
 mod ra;
 mod rq;
+mod rd;
+mod rf;
 mod rl;
 mod rs;
 mod ru;
