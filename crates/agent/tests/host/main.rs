@@ -4,11 +4,16 @@
 mod rig;
 mod wire;
 
+mod answers;
 mod chat;
+mod child;
 mod ra;
 mod rq;
 mod rd;
 mod rf;
+mod rk;
 mod rl;
 mod rs;
 mod ru;
+mod trouble;
+mod waiting;
