@@ -21,6 +21,11 @@ impl Desk {
         if self.stage != Stage::Ready {
             return self.early.push_back(wanted);
         }
+        if self.trouble().is_some() && wanted.kind != intent::PROMPT {
+            // It could not be claimed either, and trying would hold the loop up.
+            self.early.push_back(wanted);
+            return self.retry_soon();
+        }
         if self.is_closing() {
             // It stays open for whoever holds the session next.
             return;

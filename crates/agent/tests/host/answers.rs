@@ -84,7 +84,11 @@ fn three_processes_answer_one_permission_at_the_same_instant() {
         let (by, option) = WHO[won[0]];
         for (who, outcome) in outcomes.iter().enumerate() {
             if who == won[0] {
-                let said = if option == "reject-once" { "rejected" } else { "allowed" };
+                let said = if option == "reject-once" {
+                    "rejected"
+                } else {
+                    "allowed"
+                };
                 assert_eq!(*outcome, json!({ "outcome": said }), "{n}");
             } else {
                 assert_eq!(outcome["by"], by, "{n}: {outcome}");

@@ -30,7 +30,12 @@ impl Process {
     fn start(job: &Value) -> Self {
         let program = std::env::current_exe().expect("this test binary");
         let mut child = Command::new(program)
-            .args(["child::a_job_of_another_test", "--exact", "--ignored", "--nocapture"])
+            .args([
+                "child::a_job_of_another_test",
+                "--exact",
+                "--ignored",
+                "--nocapture",
+            ])
             .env(JOB, job.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

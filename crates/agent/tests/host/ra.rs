@@ -104,7 +104,10 @@ fn ra_2_the_environment_reaches_the_agent_and_not_the_record() {
             told |= has("the key is");
         }
     }
-    assert!(told, "the agent was told the value, and its line is recorded without it");
+    assert!(
+        told,
+        "the agent was told the value, and its line is recorded without it"
+    );
 }
 
 /// A session that was never used and that the agent no longer has goes on in a new one, with nothing to tell of before.
@@ -293,7 +296,10 @@ fn ra_11_a_permission_in_the_agents_own_turn_is_answered_at_once() {
     assert_eq!(answers.len(), 1);
     assert_eq!(answers[0].1["result"]["outcome"]["outcome"], "cancelled");
     let rows = chat.rows();
-    let request = rows.iter().find(|row| row.kind() == Kind::Request).expect("a row");
+    let request = rows
+        .iter()
+        .find(|row| row.kind() == Kind::Request)
+        .expect("a row");
     let (state, outcome, by) = request_of(&*rig.journal, &request.id);
     assert_eq!(
         (state, outcome),
@@ -354,10 +360,7 @@ fn ra_14_an_answer_before_a_stop_is_sent_all_the_same() {
     // The turn may have ended before the stop reached it.
     chat.outcome(stopped);
     chat.ask("hello");
-    assert_eq!(
-        request_of(&*rig.journal, &request.id).1,
-        Some(Outcome::Allowed)
-    );
+    assert_eq!(request_of(&*rig.journal, &request.id).1, Some(Outcome::Allowed));
     let tape = tape(&*rig.journal, &chat.id);
     let answers = answers(&tape, "session/request_permission");
     assert_eq!(answers.len(), 1);
@@ -390,8 +393,14 @@ options = [
     assert_eq!(offer.options[0].choices[1].id, "large");
     assert!(offer.options[1].boolean);
     let set = |payload| chat.outcome(chat.post(intent::SET_OPTION, payload));
-    assert_eq!(set(json!({ "option": "model", "value": "large" })), json!({ "ok": true }));
-    assert_eq!(set(json!({ "option": "loud", "value": true })), json!({ "ok": true }));
+    assert_eq!(
+        set(json!({ "option": "model", "value": "large" })),
+        json!({ "ok": true })
+    );
+    assert_eq!(
+        set(json!({ "option": "loud", "value": true })),
+        json!({ "ok": true })
+    );
     let offer = chat.hosted.standing().offer;
     assert_eq!(offer.model.as_deref(), Some("large"));
     assert_eq!(offer.options[1].current.as_deref(), Some("true"));

@@ -148,10 +148,7 @@ fn rd_5_a_close_after_a_stop_has_what_is_left_of_the_grace() {
     let stopped = chat.outcome(stop);
     assert_eq!(stopped["process_ended"], true);
     assert!(since.elapsed() >= grace);
-    assert_eq!(
-        calls(&tape(&*rig.journal, &chat.id), "session/cancel").len(),
-        1
-    );
+    assert_eq!(calls(&tape(&*rig.journal, &chat.id), "session/cancel").len(), 1);
     chat.hosted.join();
 }
 

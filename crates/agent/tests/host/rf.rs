@@ -36,7 +36,10 @@ fn told(agent: &str, error: &str) -> String {
 #[test]
 fn rf_the_words_of_a_failure_are_the_agents() {
     let cases = [
-        (r#"{ message = "The model is overloaded." }"#, "The model is overloaded."),
+        (
+            r#"{ message = "The model is overloaded." }"#,
+            "The model is overloaded.",
+        ),
         (
             r#"{ message = "Internal error", data = { details = "Rate limit reached." } }"#,
             "Rate limit reached.",
@@ -68,7 +71,8 @@ fn rf_the_words_of_a_failure_are_the_agents() {
 fn rf_a_failure_for_want_of_signing_in_is_told_as_that() {
     let bare = r#"{ code = -32000, message = "Internal error" }"#;
     assert_eq!(told("probe", bare), "probe is not signed in.");
-    let worded = r#"{ code = -32000, message = "Internal error", data = { details = "The token has expired." } }"#;
+    let worded =
+        r#"{ code = -32000, message = "Internal error", data = { details = "The token has expired." } }"#;
     assert_eq!(told("probe", worded), "The token has expired.");
 }
 
@@ -78,7 +82,11 @@ fn rf_a_failure_for_want_of_signing_in_is_told_as_that() {
 fn rg_a_start_that_wants_a_sign_in_is_told_by_code_and_by_the_agents_words() {
     let no_key = r#"{ code = -32603, message = "Internal error", data = { details = "No API key found for provider x" } }"#;
     let cases = [
-        ("probe", r#"{ code = -32000, message = "Authentication required" }"#, true),
+        (
+            "probe",
+            r#"{ code = -32000, message = "Authentication required" }"#,
+            true,
+        ),
         ("omp", no_key, true),
         ("probe", no_key, false),
         (
@@ -88,8 +96,9 @@ fn rg_a_start_that_wants_a_sign_in_is_told_by_code_and_by_the_agents_words() {
         ),
     ];
     for (agent, error, wants) in cases {
-        let scenario =
-            format!("on_new = [{{ error = {error} }}]\n[agent]\nname = \"{agent}\"\ntitle = \"{agent}\"\nversion = \"1\"\n");
+        let scenario = format!(
+            "on_new = [{{ error = {error} }}]\n[agent]\nname = \"{agent}\"\ntitle = \"{agent}\"\nversion = \"1\"\n"
+        );
         let rig = Rig::new();
         let failed = rig.begin(rig.options(&scenario)).err().expect("it is refused");
         let is = matches!(&failed, StartError::SignIn { words: Some(_), .. });

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tapline_agent::catalogue::Launch;
 use tapline_agent::host::{Begin, HostOptions, Hosted, StartError, intent};
 use tapline_journal::{
-    Home, Intent, IntentId, IntentQuery, IntentState, Journal, NewIntent, SqliteJournal, SqliteOptions, Watch,
-    Window,
+    Home, Intent, IntentId, IntentQuery, IntentState, Journal, NewIntent, SqliteJournal, SqliteOptions,
+    Watch, Window,
 };
 use tapline_timeline::{Body, Json, Kind, RequestState, Row, Session, SessionId};
 

@@ -139,10 +139,7 @@ fn rl_4_a_turn_of_the_agents_own_can_be_stopped() {
     let ended = json!({ "stopped": own.id, "process_ended": true });
     assert_eq!(chat.outcome(chat.stop()), ended);
     assert_eq!(ends(&chat.rows()), [Some(End::Completed), Some(End::Stopped)]);
-    assert_eq!(
-        calls(&tape(&*rig.journal, &chat.id), "session/cancel").len(),
-        1
-    );
+    assert_eq!(calls(&tape(&*rig.journal, &chat.id), "session/cancel").len(), 1);
     chat.hosted.join();
 }
 
@@ -167,7 +164,10 @@ fn rl_5_a_silent_agent_is_ended_after_the_grace() {
     let turn = chat.outcome(chat.prompt("wait"))["turn"].clone();
     let (first, second) = (chat.stop(), chat.stop());
     let ended = json!({ "stopped": turn, "process_ended": true });
-    assert_eq!((chat.outcome(first), chat.outcome(second)), (ended.clone(), ended));
+    assert_eq!(
+        (chat.outcome(first), chat.outcome(second)),
+        (ended.clone(), ended)
+    );
     chat.hosted.join();
 }
 

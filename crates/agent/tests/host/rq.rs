@@ -73,10 +73,7 @@ fn rq_1_a_question_waits_and_is_put_away_by_a_stop() {
     };
     assert_eq!(asked.questions[0].options.len(), 2);
     chat.outcome(chat.stop());
-    assert_eq!(
-        request_of(&*rig.journal, &request.id).1,
-        Some(Outcome::Cancelled)
-    );
+    assert_eq!(request_of(&*rig.journal, &request.id).1, Some(Outcome::Cancelled));
     all_put_away(&chat, 1);
     chat.close();
 }
@@ -90,10 +87,7 @@ fn rq_2_a_question_is_put_away_by_a_steer() {
     let request = chat.request();
     chat.outcome(chat.steer("hello"));
     chat.says("Hi there.");
-    assert_eq!(
-        request_of(&*rig.journal, &request.id).1,
-        Some(Outcome::Cancelled)
-    );
+    assert_eq!(request_of(&*rig.journal, &request.id).1, Some(Outcome::Cancelled));
     all_put_away(&chat, 1);
     let tape = tape(&*rig.journal, &chat.id);
     let answered = answers(&tape, "elicitation/create")[0].0;
@@ -167,8 +161,7 @@ fn rq_6_a_question_without_a_turn_is_put_away_at_once() {
     chat.says("Nobody said.");
     all_put_away(&chat, 1);
     let rows = chat.rows();
-    let waits =
-        |row: &&std::sync::Arc<tapline_timeline::Row>| matches!(&row.body, Body::Request(r) if r.state == RequestState::Pending);
+    let waits = |row: &&std::sync::Arc<tapline_timeline::Row>| matches!(&row.body, Body::Request(r) if r.state == RequestState::Pending);
     assert_eq!(rows.iter().filter(waits).count(), 0);
     chat.close();
 }

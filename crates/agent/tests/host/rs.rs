@@ -172,7 +172,11 @@ fn rs_7_prompts_wait_in_the_open_and_pause_after_a_stop() {
     assert!(chat.outcome(chat.stop())["stopped"].is_string());
     // A stop with nothing to stop shows that the loop went on and sent nothing.
     assert!(chat.outcome(chat.stop())["error"].is_string());
-    assert_eq!(find(&*rig.journal, third).state, IntentState::Open, "it is paused");
+    assert_eq!(
+        find(&*rig.journal, third).state,
+        IntentState::Open,
+        "it is paused"
+    );
     let fourth = chat.prompt("hello four");
     assert_eq!(chat.outcome(third)["delivery"], "accepted");
     assert_eq!(chat.outcome(fourth)["delivery"], "accepted");

@@ -132,10 +132,7 @@ fn ru_6_what_comes_before_the_session_is_held_for_it() {
     let rows = chat.rows();
     assert!(matches!(&rows[0].body, Body::Turn(turn) if turn.origin == Origin::Agent));
     chat.ask("hello");
-    assert_eq!(
-        texts(&chat.rows(), Kind::Assistant),
-        ["Early bird.", "Hi there."]
-    );
+    assert_eq!(texts(&chat.rows(), Kind::Assistant), ["Early bird.", "Hi there."]);
     chat.close();
 }
 
@@ -168,7 +165,12 @@ fn ru_8_a_lost_session_goes_on_afresh_with_one_row_that_says_so() {
     let warnings: Vec<String> = texts(&chat.rows(), Kind::Status);
     assert!(warnings.iter().any(|text| text.contains("gone")), "{warnings:?}");
     let prompts = calls(&tape(&*rig.journal, &chat.id), "session/prompt");
-    let last: Vec<&Value> = prompts.iter().rev().take(2).map(|p| &p["params"]["prompt"]).collect();
+    let last: Vec<&Value> = prompts
+        .iter()
+        .rev()
+        .take(2)
+        .map(|p| &p["params"]["prompt"])
+        .collect();
     assert_eq!(*last[0], json!([{"type": "text", "text": "hello once more"}]));
     let context = last[1][0]["text"].as_str().expect("the chat so far");
     assert!(
@@ -201,7 +203,8 @@ fn ru_10_a_start_that_was_closed_begins_no_new_session() {
     let scenario = format!(
         "ignores_eof = true\non_load = [\"wait_for_eof\", {{ error = {{ code = -32002, message = \"It is gone.\" }} }}]\n{SCENARIO}"
     );
-    let hosted = Hosted::start(rig.journal.clone(), rig.resume(&scenario, &session, true)).expect("it starts");
+    let hosted =
+        Hosted::start(rig.journal.clone(), rig.resume(&scenario, &session, true)).expect("it starts");
     hosted.close();
     let told = hosted.session(LONG);
     assert!(matches!(told, Err(StartError::GivenUp)), "{told:?}");

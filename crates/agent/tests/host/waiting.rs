@@ -98,7 +98,10 @@ fn what_cannot_be_read_is_refused_with_a_sentence() {
         outcome["error"],
         "The agent does not offer \"perhaps\". Choose one of: allow-once, allow-always, reject-once."
     );
-    assert_eq!(chat.outcome(chat.answer(&request, "allow-once"))["outcome"], "allowed");
+    assert_eq!(
+        chat.outcome(chat.answer(&request, "allow-once"))["outcome"],
+        "allowed"
+    );
     chat.says("Edited.");
     chat.close();
 }
@@ -143,10 +146,7 @@ fn a_prompt_after_a_stop_waits_for_the_end_of_the_stopped_turn() {
     chat.until("both turns have ended", |rows| {
         (ends(rows) == [Some(End::Stopped), Some(End::Completed)]).then_some(())
     });
-    assert_eq!(
-        calls(&tape(&*rig.journal, &chat.id), "session/cancel").len(),
-        1
-    );
+    assert_eq!(calls(&tape(&*rig.journal, &chat.id), "session/cancel").len(), 1);
     chat.close();
 }
 
@@ -185,21 +185,28 @@ fn a_prompt_under_way_at_a_crash_is_never_sent_again() {
             "test",
         )
     };
-    let rows = || rig.journal.rows(&id, Window::Last(100)).expect("the rows can be read");
+    let rows = || {
+        rig.journal
+            .rows(&id, Window::Last(100))
+            .expect("the rows can be read")
+    };
     let under_way = post("wait");
     let since = std::time::Instant::now();
     while !rows().iter().any(|row| row.kind() == Kind::Tool) {
         assert!(since.elapsed() < LONG, "the agent never answered");
         let mark = rig.journal.mark();
-        let _ = rig
-            .journal
-            .wait(&tapline_journal::Watch::Any(mark), std::time::Duration::from_millis(20));
+        let _ = rig.journal.wait(
+            &tapline_journal::Watch::Any(mark),
+            std::time::Duration::from_millis(20),
+        );
     }
     let waits = post("hello");
     process.kill();
     let entry = rig.journal.session(&id).expect("read").expect("there");
     let settled: Arc<dyn Journal> = rig.other();
-    let settled = settled.rows(&id, Window::Last(100)).expect("the rows can be read");
+    let settled = settled
+        .rows(&id, Window::Last(100))
+        .expect("the rows can be read");
     assert_eq!(ends(&settled), [Some(End::Cut)], "{:?}", entry.status);
     let delivery = settled.iter().find_map(|row| match &row.body {
         Body::User(user) => user.delivery,
