@@ -322,6 +322,14 @@ impl Translator {
                 }
                 Some(session)
             }
+            Call::Set { provider, .. }
+            | Call::Other {
+                provider: Some(provider),
+                ..
+            } => {
+                let known = self.sessions.get(&*provider).map(|state| state.session);
+                Some(known.unwrap_or_else(|| self.nameless(io)))
+            }
             _ => Some(self.nameless(io)),
         }
     }

@@ -144,6 +144,30 @@ fn turns_an_error_that_is_no_error_has_no_words_of_the_agent() {
 }
 
 #[test]
+fn turns_an_answer_that_is_built_wrongly_fails_its_turn_at_once() {
+    for answer in [
+        json!({"jsonrpc": "2.0", "id": 1}),
+        json!({"jsonrpc": "2.0", "id": 1, "result": {}, "error": {"code": 1, "message": "Both"}}),
+    ] {
+        let mut t = Tape::new();
+        t.prompt(1, "Go");
+        t.agent_sends(&answer);
+        t.shows(&[
+            "1 turn prompt failed",
+            "1 user accepted \"Go\"",
+            "1 status error \"The agent's answer could not be read.\"",
+        ]);
+        let told = t.told(|t| t.agent_sends(&answer));
+        assert!(
+            told[0].starts_with("envelope-"),
+            "nobody waits for a second one: {told:?}"
+        );
+        t.prompt(2, "Next");
+        t.ends(2, "end_turn");
+    }
+}
+
+#[test]
 fn turns_ids_are_matched_exactly() {
     let mut t = Tape::new();
     t.prompt(1, "Go");
