@@ -198,6 +198,9 @@ impl Translator {
             io.drop("answer-to-nothing");
             return;
         };
+        if let Call::Prompt { session, .. } = &call {
+            self.requests_over(*session);
+        }
         match (call, outcome) {
             (Call::Initialize, Ok(result)) => self.initialized(io, result),
             (Call::Initialize, Err(error)) => self.set_up_failed(io, error, "initialize"),

@@ -604,7 +604,11 @@ impl Translator {
             .and_then(value::name);
         match method {
             "session/cancel" => match session.as_deref().and_then(|id| self.sessions.get(id)) {
-                Some(state) => io.event(state.session, Event::Stop),
+                Some(state) => {
+                    let session = state.session;
+                    self.requests_over(session);
+                    io.event(session, Event::Stop);
+                }
                 None => io.drop("unknown-session"),
             },
             "$/cancel_request" => io.state("client-withdraws-a-call"),

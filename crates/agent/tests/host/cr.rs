@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tapline_agent::host::{Begin, StartError, intent};
 use tapline_journal::{Status, Window};
-use tapline_timeline::{Body, End, Kind, Outcome, RequestState, SessionId};
+use tapline_timeline::{Body, End, Kind, Outcome, RequestState};
 
 use crate::raw::{methods, until};
 use crate::rig::{LONG, Rig, ends, post, texts};
@@ -99,7 +99,7 @@ fn cr_3_load_is_preferred_to_resume_and_neither_is_an_error() {
                 chat.close();
             }
             (Err(StartError::CannotLoad { .. }), None) => {}
-            (other, _) => panic!("{abilities}: {other:?}", other = other.map(|chat| chat.id)),
+            (other, _) => panic!("{abilities}: {other:?}", other = other.map(|chat| chat.talk.id)),
         }
     }
 }
@@ -163,7 +163,7 @@ fn cr_6_sign_in_is_asked_for_in_the_agents_words() {
         .begin(rig.shell(
             r#"greet; hear; refuse 2 '{"code":-32000,"message":"Log in first"}'; until_heard nothing"#,
         ))
-        .map(|chat| chat.id)
+        .map(|chat| chat.talk.id)
         .expect_err("it is not signed in");
     let StartError::SignIn { words, methods, .. } = &refused else {
         panic!("{refused}")
@@ -202,7 +202,7 @@ fn cr_7_the_named_way_to_sign_in_is_tried_once() {
         options.sign_in = name;
         let error = rig
             .begin(options)
-            .map(|chat| chat.id)
+            .map(|chat| chat.talk.id)
             .expect_err("nothing is guessed");
         assert!(matches!(error, StartError::SignIn { .. }), "{error}");
     }
@@ -213,7 +213,7 @@ fn cr_7_the_named_way_to_sign_in_is_tried_once() {
         while hear; do echo "$line" >> more; done"#,
     );
     options.sign_in = Some("key".to_owned());
-    let error = rig.begin(options).map(|chat| chat.id).expect_err("it is refused");
+    let error = rig.begin(options).map(|chat| chat.talk.id).expect_err("it is refused");
     assert!(error.to_string().contains("still no"), "{error}");
     assert!(!rig.cwd().join("more").exists(), "nothing more was tried");
 }
@@ -262,14 +262,14 @@ fn cr_8_shapes_of_settings() {
 fn cr_9_another_version_and_a_malformed_session_answer_fail_the_start() {
     let rig = Rig::new();
     let begin = |lines: &str| {
-        let error = rig.begin(rig.shell(lines)).map(|chat| chat.id);
+        let error = rig.begin(rig.shell(lines)).map(|chat| chat.talk.id);
         error.expect_err("it cannot begin").to_string()
     };
     let version =
         begin(r#"hear; result 1 '{"protocolVersion":2}'; while hear; do echo "$line" >> more; done"#);
     assert!(version.contains("speaks version 2"), "{version}");
     assert!(!rig.cwd().join("more").exists());
-    for answer in ["{}", "null", r#"{"sessionId":7}"#, "[]"] {
+    for answer in ["{}", "null", r#"{"sessionId":{}}"#, "[]"] {
         let words = begin(&format!("greet; hear; result 2 '{answer}'; until_heard nothing"));
         assert!(
             words.contains("session/new") && words.contains("could not be read"),
@@ -334,7 +334,7 @@ fn cr_14_ways_to_sign_in_are_told() {
             r#"hear; result 1 '{"protocolVersion":1,"authMethods":[{"id":"key","name":"A key","type":"env_var"},{"id":"web","name":"Browser","description":"Opens a page"}]}'
             hear; refuse 2 '{"code":-32000,"message":"no"}'; until_heard nothing"#,
         ))
-        .map(|chat| chat.id)
+        .map(|chat| chat.talk.id)
         .expect_err("not signed in");
     let StartError::SignIn { methods, .. } = &error else {
         panic!("{error}")
@@ -601,6 +601,5 @@ fn cr_4_another_sessions_permission_is_answered_as_cancelled() {
         "cancelled"
     );
     until("it is told", || rig.cwd().join("told").exists());
-    let _ = SessionId::from("s");
     chat.close();
 }

@@ -4,6 +4,13 @@
 mod raw;
 mod rig;
 
+mod cc;
 mod chat;
+mod cm;
+mod cn;
 mod cp;
 mod cr;
+mod kill;
+mod process;
+mod rb;
+mod zoo;

@@ -9,7 +9,7 @@ use tapline_journal::{Journal, Watch};
 use tapline_recorder::{Direction, Recorded, TapeRecord};
 use tapline_timeline::SessionId;
 
-use crate::rig::{Chat, LONG, Rig};
+use crate::rig::{Chat, LONG, Rig, Talk};
 
 /// What every such agent can say. Our calls are numbered from 1, so it knows their ids beforehand: 1 is `initialize`, 2 the
 /// set-up of the session, 3 the first call after that.
@@ -41,6 +41,14 @@ impl Rig {
 }
 
 impl Chat {
+    /// Waits for the end of a session that nobody closes.
+    pub(crate) fn over(self) -> Over {
+        until("the session ends", || self.hosted.is_over());
+        self.hosted.join()
+    }
+}
+
+impl Talk {
     /// What was sent to the agent by now, as far as it is saved.
     pub(crate) fn sent(&self) -> Vec<Value> {
         sent(&*self.journal, &self.id)
@@ -68,12 +76,6 @@ impl Chat {
         self.until_sent(&format!("the answer to {id}"), |frame| {
             frame["id"] == *id && frame.get("method").is_none()
         })
-    }
-
-    /// Waits for the end of a session that nobody closes.
-    pub(crate) fn over(self) -> Over {
-        until("the session ends", || self.hosted.is_over());
-        self.hosted.join()
     }
 
     /// Sends a prompt, waits for the end of its turn, and gives how it ended.
