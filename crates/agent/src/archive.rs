@@ -146,6 +146,11 @@ impl JournalLedger {
         held.and_then(|held| held.generation.as_ref())
     }
 
+    /// A row as it stands now, saved or not.
+    pub fn newest(&self, id: &RowId) -> Option<Arc<Row>> {
+        self.lookup.row(id)
+    }
+
     /// Whether what comes now was saved before.
     fn is_again(&self) -> bool {
         self.number <= self.saved

@@ -263,11 +263,17 @@ impl Translator {
                 {
                     io.event(*other, Event::Authorized { call: tool, outcome });
                 }
-                let answer = answer.map(|a| Answer {
-                    by: Some(call.by.clone().unwrap_or_else(|| "client".to_owned())),
+                let who = |by: String, answer: Answer| Answer {
+                    by: Some(by),
                     at: io.stamp.at,
-                    ..a
-                });
+                    ..answer
+                };
+                let answer = match (answer, call.by.clone()) {
+                    (Some(answer), by) => Some(who(by.unwrap_or_else(|| "client".to_owned()), answer)),
+                    // Nothing was chosen, and it is known who put it away.
+                    (None, Some(by)) => Some(who(by, Answer::default())),
+                    (None, None) => None,
+                };
                 io.event(
                     session,
                     Event::Settled {

@@ -234,6 +234,11 @@ impl Desk {
         self.closing.is_some() || self.exit.is_some()
     }
 
+    /// Whether somebody has asked for the end.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.closing.is_some()
+    }
+
     // --- What comes ---
 
     fn output(&mut self, piece: Output) {
@@ -342,7 +347,10 @@ impl Desk {
                 let method = call.method;
                 match outcome {
                     Ok(result) => self.answered(call.purpose, Ok(result)),
-                    Err(error) => self.answered(call.purpose, Err(CallError::of(method, &error))),
+                    Err(error) => {
+                        let error = CallError::of(method, &error, self.recorder.spoken(CONNECTION));
+                        self.answered(call.purpose, Err(error));
+                    }
                 }
             }
             Err(fault) => {
@@ -433,13 +441,22 @@ impl Desk {
         if self.unsaved.is_empty() {
             return;
         }
-        if self.recorder.store_mut().store.save().is_err() {
-            self.retry = Some(Instant::now() + RETRY);
+        if !self.save() {
             return;
         }
         while let Some((call, line)) = self.unsaved.pop_front() {
             self.push(call, &line);
         }
+    }
+
+    /// Waits until all that is recorded is saved; what cannot be saved now is tried again later.
+    fn save(&mut self) -> bool {
+        // A journal in trouble goes on trying by itself; waiting for it here would only hold the loop up.
+        let saved = self.trouble().is_none() && self.recorder.store_mut().store.save().is_ok();
+        if !saved {
+            self.retry_soon();
+        }
+        saved
     }
 
     fn push(&mut self, call: Option<i64>, line: &str) {
@@ -504,6 +521,10 @@ impl Desk {
     }
 
     fn tell_outcomes(&mut self) {
+        // Whoever reads an outcome finds in the rows what it speaks of, also after a crash.
+        if self.outcomes.is_empty() || !self.save() {
+            return;
+        }
         while let Some((intent, outcome)) = self.outcomes.front() {
             let generation = self.recorder.store().store.generation(&intent.session).cloned();
             let Some(generation) = generation else {
@@ -511,10 +532,7 @@ impl Desk {
                 continue;
             };
             match self.journal.finish_intent(intent.id, &generation, outcome) {
-                Err(error) if passes(&error) => {
-                    self.retry = Some(Instant::now() + RETRY);
-                    return;
-                }
+                Err(error) if passes(&error) => return self.retry_soon(),
                 // Done, or no longer ours to say.
                 _ => drop(self.outcomes.pop_front()),
             }
@@ -585,9 +603,14 @@ impl Desk {
                 standing.trouble = text;
             }
         }
-        if matches!(trouble, Some(Trouble::Lasting(_))) && self.closing.is_none() {
+        if let Some(Trouble::Lasting(why)) = trouble
+            && self.closing.is_none()
+        {
             // What cannot be recorded must not go on.
-            self.closing = Some(Closing { input_ended: None });
+            if self.stage == Stage::Start {
+                self.fail(StartError::Journal(why));
+            }
+            self.closing.get_or_insert(Closing { input_ended: None });
             self.process.end();
         }
     }

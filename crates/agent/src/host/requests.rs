@@ -159,7 +159,7 @@ impl Desk {
 
     /// How a request was settled, and by whom.
     pub(super) fn settled_by(&self, row: &str) -> Option<(String, String)> {
-        let row = self.journal.row(&row.into()).ok().flatten()?;
+        let row = self.recorder.store().store.newest(&row.into())?;
         let Body::Request(request) = &row.body else {
             return None;
         };
