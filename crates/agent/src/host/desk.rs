@@ -82,6 +82,8 @@ pub(super) struct Desk {
     pub(super) turns: Turns,
     /// Requests that the rows of the line at hand ask.
     asked: Option<Arc<Row>>,
+    /// Requests whose rows have settled while the agent waits.
+    pub(super) settled: Vec<OwnedId>,
     /// Intents that could not be looked at yet.
     pub(super) early: VecDeque<Intent>,
     /// Lines that wait until what is before them is saved.
@@ -162,6 +164,7 @@ impl Desk {
             provider: None,
             turns: Turns::default(),
             asked: None,
+            settled: Vec::new(),
             early: VecDeque::new(),
             unsaved: VecDeque::new(),
             outcomes: VecDeque::new(),
@@ -573,6 +576,7 @@ impl Desk {
                 self.intent(intent);
             }
         }
+        self.answer_settled();
         self.note_trouble(now);
         while let Some((id, after)) = self.peer.overdue(now) {
             let Some(call) = self.peer.forget(id) else { break };

@@ -108,25 +108,51 @@ impl Rig {
         self.begin(self.options(scenario)).expect("the session begins")
     }
 
+    /// A session, whoever holds it.
+    pub(crate) fn talk(&self, id: &SessionId) -> Talk {
+        Talk {
+            journal: Arc::clone(&self.journal),
+            id: id.clone(),
+        }
+    }
+
     pub(crate) fn begin(&self, options: HostOptions) -> Result<Chat, StartError> {
         let hosted = Hosted::start(Arc::clone(&self.journal), options)?;
         let id = hosted.session(LONG)?;
-        Ok(Chat {
-            journal: Arc::clone(&self.journal),
-            hosted,
-            id,
-        })
+        let talk = self.talk(&id);
+        Ok(Chat { hosted, talk })
     }
 }
 
-/// A session that has begun.
+/// A session that this process holds.
 pub(crate) struct Chat {
-    pub(crate) journal: Arc<dyn Journal>,
     pub(crate) hosted: Hosted,
-    pub(crate) id: SessionId,
+    pub(crate) talk: Talk,
 }
 
 impl Chat {
+    /// Ends the session in order.
+    pub(crate) fn close(self) -> tapline_agent::host::Over {
+        self.hosted.close();
+        self.hosted.join()
+    }
+}
+
+impl std::ops::Deref for Chat {
+    type Target = Talk;
+
+    fn deref(&self) -> &Talk {
+        &self.talk
+    }
+}
+
+/// A session that has begun, as anyone with the journal sees it.
+pub(crate) struct Talk {
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) id: SessionId,
+}
+
+impl Talk {
     pub(crate) fn post(&self, kind: &str, payload: Value) -> IntentId {
         post(&*self.journal, &self.id, kind, payload, "test")
     }
@@ -244,12 +270,6 @@ impl Chat {
             .iter()
             .map(|row| serde_json::to_string(&**row).expect("a row is JSON"));
         lines.collect::<Vec<_>>().join("\n")
-    }
-
-    /// Ends the session in order.
-    pub(crate) fn close(self) -> tapline_agent::host::Over {
-        self.hosted.close();
-        self.hosted.join()
     }
 }
 
