@@ -93,15 +93,25 @@ fn ra_2_the_environment_reaches_the_agent_and_not_the_record() {
     options.secrets = vec![VALUE.to_owned()];
     let chat = rig.begin(options).expect("the session begins");
     chat.ask("hello");
+    let id = chat.id.clone();
     chat.close();
-    let mut told = false;
+    // What is packed on the tape is looked at as it is read.
+    let tapes = rig.journal.tapes(Some(&id)).expect("tapes");
+    let inputs = rig
+        .journal
+        .read_tape(&tapes[0].connection, 1, 1000)
+        .expect("inputs");
+    let has = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    assert!(
+        !inputs.iter().any(|input| has(&input.bytes, VALUE)),
+        "the tape holds the value"
+    );
+    let told = inputs.iter().any(|input| has(&input.bytes, "the key is"));
     for file in std::fs::read_dir(rig.dir.path().join("home")).expect("the home can be read") {
         let path = file.expect("an entry").path();
         if path.is_file() {
             let bytes = std::fs::read(&path).expect("a file");
-            let has = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
-            assert!(!has(VALUE), "{} holds the value", path.display());
-            told |= has("the key is");
+            assert!(!has(&bytes, VALUE), "{} holds the value", path.display());
         }
     }
     assert!(
