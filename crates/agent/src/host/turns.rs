@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use serde_json::json;
-use tapline_journal::{Error, Intent, IntentState};
-use tapline_timeline::{Body, Delivery, Origin, Row, RowId};
+use tapline_journal::{Error, Intent, IntentId, IntentState};
+use tapline_timeline::{Body, Delivery, Origin, Row, RowId, SessionId};
 use tapline_wire::client;
 use tapline_wire::{Block, RawValue};
 
@@ -49,9 +49,11 @@ pub(super) struct Running {
     cut: bool,
 }
 
+/// An open intent; what it says is read when it is claimed, since it may change until then.
 #[derive(Debug)]
 struct Waiting {
-    intent: Intent,
+    id: IntentId,
+    session: SessionId,
     steer: bool,
 }
 
@@ -92,7 +94,8 @@ impl Desk {
     pub(super) fn prompt_wanted(&mut self, wanted: &Intent) {
         let steer = serde_json::from_str::<intent::Prompt>(wanted.payload.as_str()).is_ok_and(|p| p.steer);
         self.turns.waiting.push_back(Waiting {
-            intent: wanted.clone(),
+            id: wanted.id,
+            session: wanted.session.clone(),
             steer,
         });
         // One that waits behind a stop goes on once somebody wants more.
@@ -110,13 +113,14 @@ impl Desk {
             && self.turns.stop.is_none()
             && !self.turns.paused
             && !self.is_closing()
+            && self.process.input.is_open()
             && self.trouble().is_none()
         {
             let first = self.turns.waiting.iter().position(|w| w.steer).unwrap_or(0);
             let Some(next) = self.turns.waiting.remove(first) else {
                 return;
             };
-            match self.claim(&next.intent) {
+            match self.claim(next.id, &next.session) {
                 Ok(claimed) => self.send_prompt(claimed),
                 // It was withdrawn, or another did it.
                 Err(Error::IntentTaken { .. } | Error::NoIntent { .. }) => {}
@@ -147,13 +151,18 @@ impl Desk {
             .iter()
             .filter_map(|part| serde_json::value::to_raw_value(part).ok())
             .collect();
+        let read: Vec<Option<Block<'_>>> = parts.iter().map(|part| Block::read(part)).collect();
+        if let Some(broken) = read.iter().position(Option::is_none) {
+            let error = format!("Part {} of the prompt is no content block.", broken + 1);
+            return self.outcome(&claimed, &json!({ "error": error }));
+        }
         let mut blocks: Vec<Block<'_>> = Vec::new();
         let context = self.context_for_a_lost_session();
         blocks.extend(context);
         if !prompt.text.is_empty() {
             blocks.push(Block::text(prompt.text.as_str()));
         }
-        blocks.extend(parts.iter().filter_map(|part| Block::read(part)));
+        blocks.extend(read.into_iter().flatten());
         let spoken = self.recorder.spoken(super::desk::CONNECTION);
         let meta = spoken.is_some_and(|spoken| spoken.echoes_prompt_ids()).then(|| {
             let key = format!("prompt:{}", uuid::Uuid::now_v7().simple());
@@ -308,7 +317,7 @@ impl Desk {
         let steers: VecDeque<Waiting> = steers;
         for steer in steers {
             // One that somebody withdrew already is just as gone.
-            let _ = self.journal.withdraw_intent(steer.intent.id);
+            let _ = self.journal.withdraw_intent(steer.id);
         }
     }
 
@@ -374,12 +383,12 @@ impl Desk {
     }
 
     /// Claims an intent.
-    pub(super) fn claim(&mut self, wanted: &Intent) -> Result<Intent, Error> {
-        match self.recorder.store().store.generation(&wanted.session) {
-            Some(generation) => self.journal.claim_intent(wanted.id, generation),
+    pub(super) fn claim(&mut self, wanted: IntentId, session: &SessionId) -> Result<Intent, Error> {
+        match self.recorder.store().store.generation(session) {
+            Some(generation) => self.journal.claim_intent(wanted, generation),
             // The session was let go: it is for whoever holds it next.
             None => Err(Error::IntentTaken {
-                intent: wanted.id,
+                intent: wanted,
                 state: IntentState::Open,
             }),
         }
