@@ -583,6 +583,7 @@ impl Desk {
             self.retry = None;
             self.send_unsaved();
             self.tell_outcomes();
+            self.withdraw_unwanted();
             for intent in std::mem::take(&mut self.early) {
                 self.intent(intent);
             }

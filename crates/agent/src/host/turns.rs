@@ -16,7 +16,7 @@ use tapline_timeline::{Body, Delivery, Origin, Row, RowId, SessionId};
 use tapline_wire::client;
 use tapline_wire::{Block, RawValue};
 
-use super::desk::{Desk, Purpose};
+use super::desk::{Desk, Purpose, passes};
 use super::intent;
 use super::intents::read;
 use super::peer::CallError;
@@ -27,6 +27,8 @@ use super::set_up::Stage;
 pub(super) struct Turns {
     pub(super) running: Option<Running>,
     waiting: VecDeque<Waiting>,
+    /// Those that are to be withdrawn, which the journal has not taken yet.
+    unwanted: Vec<IntentId>,
     /// After a stop nothing goes out until somebody wants something again.
     paused: bool,
     stop: Option<Stopping>,
@@ -310,14 +312,24 @@ impl Desk {
 
     /// What was to steer the turn that somebody stopped is not wanted any more.
     fn withdraw_steers(&mut self) {
-        let (steers, rest) = std::mem::take(&mut self.turns.waiting)
+        let (steers, rest): (VecDeque<Waiting>, _) = std::mem::take(&mut self.turns.waiting)
             .into_iter()
             .partition(|w| w.steer);
         self.turns.waiting = rest;
-        let steers: VecDeque<Waiting> = steers;
-        for steer in steers {
-            // One that somebody withdrew already is just as gone.
-            let _ = self.journal.withdraw_intent(steer.id);
+        self.turns.unwanted.extend(steers.iter().map(|steer| steer.id));
+        self.withdraw_unwanted();
+    }
+
+    /// Withdraws what nobody wants any more, as soon as the journal takes that.
+    pub(super) fn withdraw_unwanted(&mut self) {
+        while let Some(id) = self.turns.unwanted.last() {
+            let in_the_way = self.trouble().is_some()
+                // One that somebody withdrew already is just as gone.
+                || matches!(self.journal.withdraw_intent(*id), Err(error) if passes(&error));
+            if in_the_way {
+                return self.retry_soon();
+            }
+            self.turns.unwanted.pop();
         }
     }
 
