@@ -174,7 +174,8 @@ fn rd_7_a_connection_that_is_gone_is_sent_no_cancel() {
     chat.until("the turn is cut", |rows| {
         (ends(rows) == [Some(End::Cut)]).then_some(())
     });
-    let Chat { id, hosted, .. } = chat;
+    let Chat { hosted, talk } = chat;
+    let id = talk.id;
     hosted.close();
     hosted.join();
     let tape = tape(&*rig.journal, &id);

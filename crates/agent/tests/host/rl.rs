@@ -180,7 +180,8 @@ fn rl_6_a_broken_input_ends_the_agent_and_keeps_what_waits() {
     let waits = chat.prompt("later");
     let request = chat.request();
     chat.answer(&request, "yes");
-    let Chat { id, hosted, .. } = chat;
+    let Chat { hosted, talk } = chat;
+    let id = talk.id;
     assert_eq!(hosted.join().trouble, None);
     let rows = rig
         .journal
@@ -215,7 +216,8 @@ fn rl_8_a_crash_stays_a_crash_when_it_is_closed_afterwards() {
         (ends(rows) == [Some(End::Cut)]).then_some(())
     });
     let rows = chat.rows();
-    let Chat { id, hosted, .. } = chat;
+    let Chat { hosted, talk } = chat;
+    let id = talk.id;
     hosted.close();
     assert_eq!(hosted.join().end, Some(ProcessEnd::Code(101)));
     let now = rig
