@@ -21,8 +21,15 @@ fn cc_1_a_spawn_has_its_folder_its_variables_and_its_group() {
     let chat = rig.begin(options).expect("it begins");
     chat.ask("go");
     let said = texts(&chat.rows(), Kind::Assistant).concat();
-    assert!(said.starts_with(&format!("green in {}, group ", rig.cwd().display())), "{said}");
-    let group: u32 = said.rsplit(' ').next().and_then(|g| g.trim_end_matches('.').parse().ok()).expect("a number");
+    assert!(
+        said.starts_with(&format!("green in {}, group ", rig.cwd().display())),
+        "{said}"
+    );
+    let group: u32 = said
+        .rsplit(' ')
+        .next()
+        .and_then(|g| g.trim_end_matches('.').parse().ok())
+        .expect("a number");
     let ours = rustix::process::getpgrp().as_raw_nonzero().get().cast_unsigned();
     assert_ne!(group, ours);
     chat.close();
@@ -36,7 +43,9 @@ fn cc_2_an_exit_counts_although_the_output_is_held_open() {
         r#"begin; until_heard session/prompt; text "Begun."; sleep 1000 & echo $! > grandchild; exit 0"#,
     );
     chat.prompt("go");
-    chat.until("the turn is cut", |rows| (ends(rows) == [Some(End::Cut)]).then_some(()));
+    chat.until("the turn is cut", |rows| {
+        (ends(rows) == [Some(End::Cut)]).then_some(())
+    });
     let over = chat.over();
     assert_eq!(over.end, Some(tapline_agent::wrap::End::Code(0)));
     let pid = std::fs::read_to_string(rig.cwd().join("grandchild")).expect("a file");
@@ -94,7 +103,10 @@ fn cc_5_closes_join() {
     chat.hosted.close();
     chat.hosted.kill();
     assert_eq!(chat.over().trouble, None);
-    assert_eq!(journal.session(&id).expect("read").expect("there").status, Status::Ended);
+    assert_eq!(
+        journal.session(&id).expect("read").expect("there").status,
+        Status::Ended
+    );
     assert_eq!(journal.generations(&id).expect("read").len(), 1);
 }
 
@@ -128,11 +140,16 @@ fn cc_8_a_failed_spawn_is_told_and_leaves_nothing() {
         .expect_err("it cannot start");
     assert!(matches!(error, StartError::Spawn { .. }), "{error}");
     assert!(error.to_string().contains("no-such-agent-anywhere"), "{error}");
-    let sessions = rig.journal.sessions(&tapline_journal::SessionQuery::default()).expect("read");
+    let sessions = rig
+        .journal
+        .sessions(&tapline_journal::SessionQuery::default())
+        .expect("read");
     assert_eq!(sessions.len(), 0);
     let mut options = rig.shell("begin");
     options.cwd = rig.cwd().join("nowhere");
-    let error = Hosted::start(Arc::clone(&rig.journal), options).map(|_| ()).expect_err("no folder");
+    let error = Hosted::start(Arc::clone(&rig.journal), options)
+        .map(|_| ())
+        .expect_err("no folder");
     assert!(matches!(error, StartError::Folder(_)), "{error}");
 }
 

@@ -27,7 +27,11 @@ steps = [{ permission = { tool = { id = "t", title = "Do it" }, options = [{ id 
     assert_eq!(kinds, [Some("allow_session"), Some("reject_once")]);
     chat.outcome(chat.answer(&row, "s"));
     chat.says("Allowed.");
-    assert!(chat.sent().iter().any(|f| f["result"]["outcome"]["optionId"] == "s"));
+    assert!(
+        chat.sent()
+            .iter()
+            .any(|f| f["result"]["outcome"]["optionId"] == "s")
+    );
     chat.close();
 }
 
@@ -45,7 +49,10 @@ fn cm_2_unreadable_members_are_left_out() {
     let asked = request(&row);
     assert_eq!(asked.title.as_deref(), Some("Write notes"));
     assert_eq!(asked.options.len(), 1);
-    assert_eq!((asked.options[0].id.as_str(), asked.options[0].label.as_deref()), ("yes", Some("yes")));
+    assert_eq!(
+        (asked.options[0].id.as_str(), asked.options[0].label.as_deref()),
+        ("yes", Some("yes"))
+    );
     chat.outcome(chat.answer(&row, "yes"));
     assert_eq!(
         chat.reply(&json!(7))["result"],
@@ -80,10 +87,16 @@ steps = [{ permission = { tool = { id = "t", title = "Do it" }, allow = [{ text 
     chat.ask("go");
     chat.says("Put away.");
     let rows = chat.rows();
-    let row = rows.iter().find(|row| row.kind() == Kind::Request).expect("a row");
+    let row = rows
+        .iter()
+        .find(|row| row.kind() == Kind::Request)
+        .expect("a row");
     let settled = request(row);
     assert_eq!(settled.outcome, Some(Outcome::Cancelled));
-    assert_eq!(settled.answer.as_ref().and_then(|a| a.by.as_deref()), Some("a fool"));
+    assert_eq!(
+        settled.answer.as_ref().and_then(|a| a.by.as_deref()),
+        Some("a fool")
+    );
     chat.close();
 }
 
@@ -104,7 +117,10 @@ steps = [{ question = { message = "Which?", options = ["a", "b"], accept = [{ te
         json!({"request": row.id, "answers": [{"question": "answer", "options": ["a"]}]}),
     );
     let late = chat.outcome(late);
-    assert!(late["error"].as_str().is_some_and(|e| e.contains("cancelled")), "{late}");
+    assert!(
+        late["error"].as_str().is_some_and(|e| e.contains("cancelled")),
+        "{late}"
+    );
     assert_eq!(ends(&chat.rows()), [Some(End::Stopped)]);
     chat.close();
 }
@@ -117,7 +133,10 @@ fn cm_5_a_permission_outside_a_prompt_is_put_away() {
     let chat = rig.start_shell(
         r#"begin; text "On my own."; permission '"p"' t1; until_heard '"p"'; : > told; until_heard nothing"#,
     );
-    assert_eq!(chat.reply(&json!("p"))["result"]["outcome"]["outcome"], "cancelled");
+    assert_eq!(
+        chat.reply(&json!("p"))["result"]["outcome"]["outcome"],
+        "cancelled"
+    );
     crate::raw::until_file(&rig.cwd().join("told"));
     let row = chat.until("a row", |rows| {
         rows.iter().find(|row| row.kind() == Kind::Request).cloned()

@@ -25,7 +25,11 @@ steps = [
     let said = texts(&rows, Kind::Assistant).concat();
     assert!(said.contains("One.") && said.contains("Two."), "{said}");
     for kind in [Kind::Tool, Kind::Plan, Kind::Unknown] {
-        assert!(rows.iter().any(|row| row.kind() == kind), "{kind:?}\n{}", chat.told());
+        assert!(
+            rows.iter().any(|row| row.kind() == kind),
+            "{kind:?}\n{}",
+            chat.told()
+        );
     }
     chat.close();
 }
@@ -62,9 +66,16 @@ fn cn_3_extra_members_and_models_are_read() {
         done_with $id; until_heard nothing"#,
     );
     let offer = chat.hosted.standing().offer;
-    let models: Vec<_> = offer.models.iter().map(|m| (m.id.as_str(), m.name.as_str())).collect();
+    let models: Vec<_> = offer
+        .models
+        .iter()
+        .map(|m| (m.id.as_str(), m.name.as_str()))
+        .collect();
     assert_eq!(models, [("m1", "One"), ("m2", "m2")]);
-    assert_eq!((offer.model.as_deref(), offer.mode.as_deref()), (Some("m1"), Some("ask")));
+    assert_eq!(
+        (offer.model.as_deref(), offer.mode.as_deref()),
+        (Some("m1"), Some("ask"))
+    );
     chat.ask("go");
     assert_eq!(texts(&chat.rows(), Kind::Assistant), ["Hi."]);
     chat.close();

@@ -213,7 +213,10 @@ fn cr_7_the_named_way_to_sign_in_is_tried_once() {
         while hear; do echo "$line" >> more; done"#,
     );
     options.sign_in = Some("key".to_owned());
-    let error = rig.begin(options).map(|chat| chat.talk.id).expect_err("it is refused");
+    let error = rig
+        .begin(options)
+        .map(|chat| chat.talk.id)
+        .expect_err("it is refused");
     assert!(error.to_string().contains("still no"), "{error}");
     assert!(!rig.cwd().join("more").exists(), "nothing more was tried");
 }

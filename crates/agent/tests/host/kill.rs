@@ -68,7 +68,11 @@ fn kill_one(seed: u64) -> String {
         host.kill();
         until("nothing of it is left", || left(&mark).is_empty());
         for entry in rig.journal.sessions(&SessionQuery::default()).expect("sessions") {
-            assert!(matches!(entry.status, Status::Ended | Status::Cut), "{:?}", entry.status);
+            assert!(
+                matches!(entry.status, Status::Ended | Status::Cut),
+                "{:?}",
+                entry.status
+            );
         }
         assert_eq!(rig.journal.verify(None).expect("it can be checked"), []);
         return "before it began".to_owned();
@@ -92,12 +96,19 @@ fn kill_one(seed: u64) -> String {
     // What it left runs on for nobody.
     until("nothing of it is left", || left(&mark).is_empty());
     let entry = rig.journal.session(&id).expect("read").expect("it is there");
-    assert!(matches!(entry.status, Status::Ended | Status::Cut), "{:?}", entry.status);
+    assert!(
+        matches!(entry.status, Status::Ended | Status::Cut),
+        "{:?}",
+        entry.status
+    );
     assert!(rig.journal.open_rows(&id).expect("rows").is_empty());
     let rows = talk.rows();
     let turns = |wanted: End| {
         let of = move |row: &&std::sync::Arc<tapline_timeline::Row>| matches!(&row.body, Body::Turn(t) if t.end == Some(wanted));
-        rows.iter().filter(of).map(|row| row.id.clone()).collect::<Vec<_>>()
+        rows.iter()
+            .filter(of)
+            .map(|row| row.id.clone())
+            .collect::<Vec<_>>()
     };
     let cut = turns(End::Cut);
     assert!(cut.len() <= 1, "{}", talk.told());
@@ -119,7 +130,10 @@ fn kill_one(seed: u64) -> String {
         assert!(!open, "{row:?}");
     }
     let intents = rig.journal.intents(&IntentQuery::default()).expect("intents");
-    assert!(intents.iter().all(|intent| intent.state != IntentState::Claimed), "{intents:?}");
+    assert!(
+        intents.iter().all(|intent| intent.state != IntentState::Claimed),
+        "{intents:?}"
+    );
     let open: Vec<IntentId> = intents
         .iter()
         .filter(|intent| intent.state == IntentState::Open && intent.kind == intent::PROMPT)
@@ -137,7 +151,11 @@ fn kill_one(seed: u64) -> String {
     settle(&talk, after);
     assert_eq!(talk.outcome(after)["delivery"], "accepted");
     for id in &open {
-        assert_eq!(talk.outcome(*id)["delivery"], "accepted", "what was open is not lost");
+        assert_eq!(
+            talk.outcome(*id)["delivery"],
+            "accepted",
+            "what was open is not lost"
+        );
     }
     host.close();
     until("nothing of it is left", || left(&mark).is_empty());
@@ -150,7 +168,10 @@ fn kill_one(seed: u64) -> String {
             .filter(|row| matches!(&row.body, Body::User(u) if !u.by_agent && u.content.as_text() == text.as_str()))
             .count();
         let was_open = open.contains(id);
-        assert!(times <= 1 && told <= 1, "{text} was sent {times} times and has {told} rows");
+        assert!(
+            times <= 1 && told <= 1,
+            "{text} was sent {times} times and has {told} rows"
+        );
         assert!(!was_open || (times == 1 && told == 1), "{text} was lost");
         assert_eq!(find(&*talk.journal, *id).state, IntentState::Done);
     }
@@ -173,11 +194,23 @@ fn drive(talk: &Talk, random: &mut fastrand::Rng) -> usize {
         for row in talk.rows() {
             let waits = matches!(&row.body, Body::Request(r) if r.state == RequestState::Pending);
             if waits && !answered.contains(&row.id) && random.bool() {
-                talk.answer(&row, if random.bool() { "allow-once" } else { "reject-once" });
+                talk.answer(
+                    &row,
+                    if random.bool() {
+                        "allow-once"
+                    } else {
+                        "reject-once"
+                    },
+                );
                 answered.push(row.id.clone());
             }
         }
-        let cursor = talk.journal.session(&talk.id).expect("read").expect("there").cursor;
+        let cursor = talk
+            .journal
+            .session(&talk.id)
+            .expect("read")
+            .expect("there")
+            .cursor;
         if cursor != last {
             (last, quiet) = (cursor, Instant::now());
         }
@@ -195,7 +228,9 @@ fn settle(talk: &Talk, last: IntentId) {
     let since = Instant::now();
     while find(&*talk.journal, last).state != IntentState::Done {
         for row in talk.rows() {
-            let Body::Request(request) = &row.body else { continue };
+            let Body::Request(request) = &row.body else {
+                continue;
+            };
             if request.state == RequestState::Pending {
                 talk.answer(&row, "allow-once");
             }
@@ -210,6 +245,8 @@ fn settle(talk: &Talk, last: IntentId) {
         if hangs {
             let stop = talk.post(intent::STOP, json!({}));
             talk.settled(stop);
+            // What waits behind a stop goes on once somebody wants more.
+            talk.prompt("something more;");
         }
         assert!(since.elapsed() < LONG, "{}", talk.told());
         let mark = talk.journal.mark();

@@ -95,7 +95,9 @@ pub(crate) fn left(mark: &str) -> Vec<u32> {
         .filter(|pid| {
             // One that has ended and waits to be reaped has none.
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|variable| variable == entry.as_bytes())
+            environment
+                .split(|byte| *byte == 0)
+                .any(|variable| variable == entry.as_bytes())
         })
         .collect()
 }
@@ -106,6 +108,8 @@ impl Rig {
         let options = self.options(scenario);
         let word = |word: &std::ffi::OsString| word.to_str().expect("UTF-8").to_owned();
         let launch = options.launch;
-        std::iter::once(word(&launch.program)).chain(launch.args.iter().map(word)).collect()
+        std::iter::once(word(&launch.program))
+            .chain(launch.args.iter().map(word))
+            .collect()
     }
 }

@@ -43,22 +43,36 @@ fn an_agent_that_never_answers_initialize_fails_the_start_in_time() {
     let hosted = Hosted::start(Arc::clone(&rig.journal), options).expect("it runs");
     let error = hosted.session(LONG).expect_err("it never begins");
     assert!(matches!(error, StartError::SetUp { .. }), "{error}");
-    assert!(error.to_string().contains("did not answer initialize within 0.1 s"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("did not answer initialize within 0.1 s"),
+        "{error}"
+    );
     assert!(hosted.join().end.is_some(), "and its process is ended");
 }
 
 #[test]
 fn an_agent_that_never_answers_a_load_fails_the_start_in_time_and_loses_nothing() {
     let rig = Rig::new();
-    let scenario = "never_answers = [\"session/load\"]\n[[turn]]\nsteps = [{ text = \"You said {{prompt}}.\" }]";
+    let scenario =
+        "never_answers = [\"session/load\"]\n[[turn]]\nsteps = [{ text = \"You said {{prompt}}.\" }]";
     let chat = rig.start(scenario);
     chat.ask("one");
     let (id, session, rows) = (chat.id.clone(), chat.session(), chat.rows().len());
     chat.close();
     let mut options = rig.resume(scenario, &session, true);
     options.patience.load = Some(Duration::from_millis(100));
-    let error = rig.begin(options).map(|chat| chat.talk.id).expect_err("it never loads");
-    assert!(error.to_string().contains("did not answer session/load within 0.1 s"), "{error}");
+    let error = rig
+        .begin(options)
+        .map(|chat| chat.talk.id)
+        .expect_err("it never loads");
+    assert!(
+        error
+            .to_string()
+            .contains("did not answer session/load within 0.1 s"),
+        "{error}"
+    );
     let entry = rig.journal.session(&id).expect("read").expect("there");
     assert_eq!(entry.status, Status::Ended);
     let now = rig.journal.rows(&id, Window::From(1, 100)).expect("rows");
@@ -87,7 +101,9 @@ fn an_agent_that_never_obeys_a_cancel_is_ended_and_its_session_goes_on() {
     let session = chat.session();
     assert_eq!(ends(&chat.rows()), [Some(End::Stopped)]);
     chat.over();
-    let chat = rig.begin(rig.resume(scenario, &session, false)).expect("it goes on");
+    let chat = rig
+        .begin(rig.resume(scenario, &session, false))
+        .expect("it goes on");
     assert_eq!(chat.end_of("hello"), Some(End::Completed));
     chat.close();
 }
@@ -124,12 +140,18 @@ fn a_flood_of_requests_is_capped_and_in_bounded_memory() {
     bounded(&rig, &scenario, |talk| {
         talk.prompt("ask");
         talk.says("Asked.");
-        talk.until_sent("a refusal", |frame| frame["id"] == "r399" && frame["error"]["code"] == -32603);
+        talk.until_sent("a refusal", |frame| {
+            frame["id"] == "r399" && frame["error"]["code"] == -32603
+        });
         assert!(talk.outcome(talk.stop())["stopped"].is_string());
         // All of them are over, and their places free.
         assert_eq!(talk.end_of("on"), Some(End::Completed));
         let open = talk.journal.open_rows(&talk.id).expect("rows");
-        assert!(open.iter().all(|row| row.kind() != Kind::Request), "{}", open.len());
+        assert!(
+            open.iter().all(|row| row.kind() != Kind::Request),
+            "{}",
+            open.len()
+        );
     });
 }
 
@@ -168,7 +190,10 @@ steps = [{ text = "And this after." }]"#,
     );
     assert_eq!(chat.end_of("go"), Some(End::Completed));
     let rows = chat.rows();
-    assert_eq!(texts(&rows, Kind::Assistant), ["This came first.", "And this after."]);
+    assert_eq!(
+        texts(&rows, Kind::Assistant),
+        ["This came first.", "And this after."]
+    );
     assert_eq!(chat.session().title.as_deref(), Some("Known too soon"));
     // What came before any prompt is work of the agent's own, which the prompt ended.
     assert_eq!(ends(&rows), [Some(End::Unknown), Some(End::Completed)]);
@@ -184,13 +209,23 @@ steps = [{ permission = { tool = { id = "ghost-1", title = "Do something", kind 
     );
     let sent = chat.prompt("go");
     let row = chat.request();
-    assert_eq!(chat.outcome(chat.answer(&row, "reject-once")), json!({"outcome": "rejected"}));
+    assert_eq!(
+        chat.outcome(chat.answer(&row, "reject-once")),
+        json!({"outcome": "rejected"})
+    );
     chat.outcome(sent);
     chat.says("Refused.");
-    assert!(chat.rows().iter().all(|row| row.kind() != Kind::Tool), "{}", chat.told());
+    assert!(
+        chat.rows().iter().all(|row| row.kind() != Kind::Tool),
+        "{}",
+        chat.told()
+    );
     let sent = chat.prompt("again");
     let row = chat.request();
-    assert_eq!(chat.outcome(chat.answer(&row, "allow-once")), json!({"outcome": "allowed"}));
+    assert_eq!(
+        chat.outcome(chat.answer(&row, "allow-once")),
+        json!({"outcome": "allowed"})
+    );
     chat.outcome(sent);
     chat.says("Allowed.");
     chat.close();
@@ -217,7 +252,10 @@ fn answers_to_prompts_in_the_wrong_order_end_what_they_are_for() {
     });
     let rows = chat.rows();
     let two = rows.iter().rfind(|row| row.kind() == Kind::Turn).expect("a turn");
-    let said = rows.iter().rfind(|row| row.kind() == Kind::Assistant).expect("a reply");
+    let said = rows
+        .iter()
+        .rfind(|row| row.kind() == Kind::Assistant)
+        .expect("a reply");
     assert_eq!(said.turn.as_ref(), Some(&two.id));
     chat.close();
 }
@@ -260,7 +298,8 @@ steps = [
     chat.outcome(chat.answer(&first, "allow-once"));
     let second = chat.until("the second", |rows| {
         let other = |row: &&Arc<tapline_timeline::Row>| {
-            row.id != first.id && matches!(&row.body, Body::Request(r) if r.title.as_deref() == Some("Second"))
+            row.id != first.id
+                && matches!(&row.body, Body::Request(r) if r.title.as_deref() == Some("Second"))
         };
         rows.iter().find(other).cloned()
     });
@@ -268,7 +307,10 @@ steps = [
     chat.outcome(sent);
     chat.says("contents");
     let said = texts(&chat.rows(), Kind::Assistant).concat();
-    assert!(said.contains("First allowed.") && said.contains("Second refused."), "{said}");
+    assert!(
+        said.contains("First allowed.") && said.contains("Second refused."),
+        "{said}"
+    );
     let outcomes: Vec<_> = chat
         .rows()
         .iter()
@@ -299,7 +341,9 @@ steps = [{ text = "Back." }]"#;
     assert_eq!(ends(&rows), [Some(End::Cut)]);
     assert_eq!(texts(&rows, Kind::Assistant), ["Whole."]);
     assert_eq!(texts(&rows, Kind::Status).len(), 1);
-    let chat = rig.begin(rig.resume(scenario, &session, false)).expect("it goes on");
+    let chat = rig
+        .begin(rig.resume(scenario, &session, false))
+        .expect("it goes on");
     assert_eq!(chat.end_of("hello"), Some(End::Completed));
     chat.close();
 }
@@ -311,7 +355,9 @@ fn an_agent_that_closes_its_output_and_lives_takes_no_prompt_and_says_why() {
     until("its output is closed", || chat.hosted.standing().deaf);
     let outcome = chat.outcome(chat.prompt("go"));
     assert!(
-        outcome["error"].as_str().is_some_and(|e| e.contains("closed its output")),
+        outcome["error"]
+            .as_str()
+            .is_some_and(|e| e.contains("closed its output")),
         "{outcome}"
     );
     chat.close();
@@ -354,7 +400,10 @@ fn a_file_of_4_gb_in_one_frame_is_refused_in_bounded_memory() {
     bounded(&rig, scenario, |talk| {
         assert_eq!(talk.end_of("write"), Some(End::Completed));
         let said = texts(&talk.rows(), Kind::Assistant).concat();
-        assert!(said.contains("-32600") && said.contains("observedBytes\":4294967"), "{said}");
+        assert!(
+            said.contains("-32600") && said.contains("observedBytes\":4294967"),
+            "{said}"
+        );
         assert_eq!(talk.end_of("on"), Some(End::Completed));
     });
     assert!(!rig.cwd().join("big").exists());
@@ -370,7 +419,10 @@ fn a_file_written_again_and_again_takes_bounded_memory() {
         assert_eq!(talk.end_of("write"), Some(End::Completed));
         talk.says("On.");
     });
-    assert_eq!(std::fs::metadata(rig.cwd().join("big")).expect("a file").len(), 12_000_000);
+    assert_eq!(
+        std::fs::metadata(rig.cwd().join("big")).expect("a file").len(),
+        12_000_000
+    );
 }
 
 /// A terminal of ours makes a file of 4 GB (of holes): to read it whole is refused, in bounded memory; a few lines of it can be had.
@@ -390,7 +442,10 @@ steps = [
         assert!(said.contains("more than fits into one answer"), "{said}");
         assert!(said.contains("first line"), "{said}");
     });
-    assert_eq!(std::fs::metadata(rig.cwd().join("big")).expect("a file").len(), 4 << 30);
+    assert_eq!(
+        std::fs::metadata(rig.cwd().join("big")).expect("a file").len(),
+        4 << 30
+    );
 }
 
 /// A terminal that prints for ever: its end is kept, the stop ends the turn, and no process is left after the session.
@@ -422,7 +477,11 @@ steps = [
         assert!(said.contains("tapline"), "{said}");
         let answer = talk.until_sent("the output", |frame| frame["result"]["output"].is_string());
         let output = answer["result"]["output"].as_str().unwrap_or_default();
-        assert!(output.len() <= tapline_agent::terminals::OUTPUT_BYTES, "{}", output.len());
+        assert!(
+            output.len() <= tapline_agent::terminals::OUTPUT_BYTES,
+            "{}",
+            output.len()
+        );
     });
     let pid = std::fs::read_to_string(rig.cwd().join("pid")).expect("a file");
     let pid: u32 = pid.trim().parse().expect("a number");
@@ -442,9 +501,15 @@ steps = [
     assert_eq!(chat.end_of("go"), Some(End::Completed));
     assert_eq!(texts(&chat.rows(), Kind::Assistant), ["Hi."]);
     let rows = chat.rows();
-    let user = rows.iter().find(|row| row.kind() == Kind::User).expect("a prompt");
+    let user = rows
+        .iter()
+        .find(|row| row.kind() == Kind::User)
+        .expect("a prompt");
     assert!(matches!(&user.body, Body::User(u) if u.delivery == Some(Delivery::Accepted)));
-    let reply = rows.iter().find(|row| row.kind() == Kind::Assistant).expect("a reply");
+    let reply = rows
+        .iter()
+        .find(|row| row.kind() == Kind::Assistant)
+        .expect("a reply");
     assert!(matches!(&reply.body, Body::Assistant(m) if m.state == TextState::Ended));
     let set = chat.post(intent::SET_OPTION, json!({"mode": "none"}));
     assert!(chat.outcome(set)["error"].is_string());
