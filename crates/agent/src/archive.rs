@@ -151,6 +151,11 @@ impl JournalLedger {
         self.lookup.row(id)
     }
 
+    /// Whether all that was given is on stable storage.
+    pub fn is_saved(&self) -> bool {
+        self.writer.saved_input() >= self.number
+    }
+
     /// Whether what comes now was saved before.
     fn is_again(&self) -> bool {
         self.number <= self.saved

@@ -190,6 +190,12 @@ impl Desk {
             let wait = self
                 .next_deadline()
                 .map_or(Duration::from_secs(3600), |at| at.saturating_duration_since(now));
+            // What is not saved yet may fail to be; nothing else would tell of that.
+            let wait = if self.recorder.store().store.is_saved() {
+                wait
+            } else {
+                wait.min(RETRY)
+            };
             let deaf = never();
             let output = if self.reads() { &self.output } else { &deaf };
             select! {

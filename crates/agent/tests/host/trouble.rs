@@ -21,6 +21,10 @@ when = "edit"
 steps = [{ permission = { tool = { id = "edit-1", title = "Edit a.txt" }, allow = [{ text = "Edited." }], reject = [{ text = "Left alone." }] } }]
 
 [[turn]]
+when = "gate"
+steps = [{ text = "At the gate." }, { run = { command = "cat", args = ["gate"] } }, { text = "Through." }]
+
+[[turn]]
 when = "much"
 steps = [{ flood = { count = 20000, text = "{{i}} of many lines that the agent says; " } }]
 "#;
@@ -170,6 +174,27 @@ fn what_is_wanted_while_the_journal_is_locked_is_done_afterwards() {
     chat.says("Edited.");
     without_trouble(&chat);
     chat.ask("hello");
+    chat.close();
+}
+
+/// Trouble with what came last is told although nothing more comes.
+#[test]
+fn trouble_with_the_last_words_is_told_without_more_of_them() {
+    let rig = Rig::with(options(None));
+    let made = std::process::Command::new("mkfifo")
+        .arg(rig.cwd().join("gate"))
+        .status();
+    assert!(made.expect("mkfifo runs").success());
+    let chat = rig.start(SCENARIO);
+    chat.prompt("gate");
+    chat.says("At the gate.");
+    let locker = Locker::default();
+    locker.lock(&rig.home());
+    std::fs::write(rig.cwd().join("gate"), "open").expect("somebody waits at the gate");
+    trouble(&chat);
+    locker.unlock();
+    chat.says("Through.");
+    without_trouble(&chat);
     chat.close();
 }
 
