@@ -19,6 +19,7 @@ use std::sync::Arc;
 use tapline_timeline::{Append, Body, Change, Close, Grows, Row, TextState};
 
 use crate::paper::{Block, Fit, Ink, Line, Style, columns_of};
+use crate::view::View;
 use crate::{Fold, Renderer, Terminal, clean};
 
 /// Most rows that are remembered because more can be told of them.
@@ -68,6 +69,13 @@ impl Live {
             open: BTreeMap::new(),
             flow: None,
         }
+    }
+
+    /// From now on the terminal is another one: it was resized, or more or less is to be folded.
+    pub fn adapt(&mut self, terminal: &Terminal) {
+        self.fold = terminal.fold;
+        self.renderer.view = View::new(terminal);
+        self.renderer.ink = self.renderer.view.ink;
     }
 
     /// Tells one change; what is to be printed is added to `out`.

@@ -13,6 +13,7 @@ use tapline_render::Fold;
 use tapline_timeline::{End, SessionId};
 
 use super::agent::{AgentArgs, Wanted, failed_to_start};
+use super::chat;
 use super::turn::{Ended, Format, Run};
 use crate::Outcome;
 use crate::failure::Failure;
@@ -68,7 +69,7 @@ pub(crate) struct ExecArgs {
     turn: TurnArgs,
 }
 
-/// Go on with a session: the agent loads it, and is given the prompt
+/// Go on with a session: the agent loads it, and is given the prompt; on a terminal without a prompt, a talk goes on
 #[derive(clap::Args)]
 pub(crate) struct ResumeArgs {
     /// The session: its id, a beginning of it, or `last`
@@ -124,14 +125,24 @@ pub(crate) fn exec(args: &ExecArgs) -> Outcome {
 }
 
 pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
-    let config = args.turn.agent.config()?;
-    let (_, journal) = open()?;
-    let entry = find(&*journal, &args.session)?;
     let wanted = match (&args.agent_name, args.command.as_slice()) {
         (Some(name), _) => Some(Wanted::Named(name)),
         (None, [_, ..]) => Some(Wanted::Command(&args.command)),
         (None, []) => None,
     };
+    if args.prompt.is_empty() && chat::has_terminal() {
+        return chat::begin(chat::Start {
+            agent: &args.turn.agent,
+            wanted,
+            resume: Some(&args.session),
+            afresh: !args.no_context,
+            color: args.turn.color,
+            fold: args.turn.fold(),
+        });
+    }
+    let config = args.turn.agent.config()?;
+    let (_, journal) = open()?;
+    let entry = find(&*journal, &args.session)?;
     let options =
         args.turn
             .agent
@@ -164,14 +175,17 @@ fn prompt(words: &[String]) -> Result<String, Failure> {
 }
 
 impl TurnArgs {
-    fn run(&self, journal: Arc<dyn Journal>, mut options: HostOptions, prompt: String) -> Outcome {
-        options.attended = self.wait;
-        let fold = match (self.full, self.brief) {
+    fn fold(&self) -> Fold {
+        match (self.full, self.brief) {
             (true, _) => Fold::Open,
             (_, true) => Fold::Tight,
             _ => Fold::Usual,
-        };
-        let terminal = of_standard_output(self.color, fold);
+        }
+    }
+
+    fn run(&self, journal: Arc<dyn Journal>, mut options: HostOptions, prompt: String) -> Outcome {
+        options.attended = self.wait;
+        let terminal = of_standard_output(self.color, self.fold());
         let interrupts = interrupts()?;
         let hosted = Hosted::start(Arc::clone(&journal), options).map_err(failed_to_start)?;
         let session = begun(&hosted, self.timeout, &interrupts)?;
