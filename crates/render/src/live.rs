@@ -88,6 +88,13 @@ impl Live {
         }
     }
 
+    /// Prints the beginning of a word whose end has not come yet: the agent makes a pause.
+    pub fn catch_up(&mut self, out: &mut String) {
+        if let Some(flow) = &mut self.flow {
+            flow.print_word(&self.renderer.ink, out);
+        }
+    }
+
     /// Ends the text that is being printed: nothing more will come.
     pub fn finish(&mut self, out: &mut String) {
         self.end_flow(out);

@@ -291,7 +291,10 @@ fn answers(request: &Request, words: &[String]) -> Result<Vec<QuestionAnswer>, S
 /// What was said to one question: options of it by id, label or number, several with commas between, else a free text.
 pub(crate) fn answer_to(question: &Question, said: &str) -> QuestionAnswer {
     let parts: Vec<&str> = if question.multiple {
-        said.split(',').map(str::trim).filter(|part| !part.is_empty()).collect()
+        said.split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .collect()
     } else {
         vec![said.trim()]
     };
@@ -340,7 +343,11 @@ mod tests {
     fn an_answer_names_options_by_id_label_or_number_or_is_free_text() {
         for said in ["b", "blue", "Blue", "2", " 2 "] {
             let answer = answer_to(&question(false), said);
-            assert_eq!((answer.options.as_slice(), answer.text), (&["b".to_owned()][..], None), "{said}");
+            assert_eq!(
+                (answer.options.as_slice(), answer.text),
+                (&["b".to_owned()][..], None),
+                "{said}"
+            );
         }
         for said in ["3", "green", "Red, Blue"] {
             let answer = answer_to(&question(false), said);
@@ -352,6 +359,9 @@ mod tests {
     fn several_are_named_with_commas_between_and_one_unknown_makes_it_a_text() {
         assert_eq!(answer_to(&question(true), "1, blue").options, ["r", "b"]);
         let free = answer_to(&question(true), "red, green");
-        assert_eq!((free.options.len(), free.text.as_deref()), (0, Some("red, green")));
+        assert_eq!(
+            (free.options.len(), free.text.as_deref()),
+            (0, Some("red, green"))
+        );
     }
 }

@@ -62,11 +62,17 @@ impl Talk<'_> {
         }
         for command in commands {
             let hint = command.hint.unwrap_or_default();
-            self.entry(format!("/{} {hint}", command.name).trim_end(), &command.description);
+            self.entry(
+                format!("/{} {hint}", command.name).trim_end(),
+                &command.description,
+            );
         }
         self.entry("//NAME", "send /NAME to the agent, also where it is one of ours");
         self.entry("@FILE", "attach a file or a picture; Tab completes");
-        self.entry("\\ Enter, Alt-Enter", "a new line; Ctrl-R searches what was typed before");
+        self.entry(
+            "\\ Enter, Alt-Enter",
+            "a new line; Ctrl-R searches what was typed before",
+        );
         self.entry("[N]", "behind something folded: /expand N shows it whole");
     }
 
@@ -187,8 +193,16 @@ impl Talk<'_> {
             }
             for option in options {
                 let now = option.current.as_deref().unwrap_or("-");
-                let of = option.choices.iter().map(|choice| choice.id.as_str()).collect::<Vec<_>>();
-                let of = if option.boolean { "on, off".to_owned() } else { of.join(", ") };
+                let of = option
+                    .choices
+                    .iter()
+                    .map(|choice| choice.id.as_str())
+                    .collect::<Vec<_>>();
+                let of = if option.boolean {
+                    "on, off".to_owned()
+                } else {
+                    of.join(", ")
+                };
                 self.entry(&option.id, &format!("{now}   {} ({of})", option.name));
             }
             return Ok(());
@@ -196,7 +210,10 @@ impl Talk<'_> {
         let same = |option: &&SessionOption| option.id == name || option.name.eq_ignore_ascii_case(name);
         let option = options.iter().find(same).ok_or_else(|| {
             let all: Vec<&str> = options.iter().map(|option| option.id.as_str()).collect();
-            Failure::NotThere(format!("There is no option \"{name}\". The agent has: {}.", all.join(", ")))
+            Failure::NotThere(format!(
+                "There is no option \"{name}\". The agent has: {}.",
+                all.join(", ")
+            ))
         })?;
         self.set(option, value)
     }
@@ -232,7 +249,11 @@ impl Talk<'_> {
             return self.note(Tone::Dim, &format!("The agent offers no {what} to choose here."));
         }
         for (n, choice) in choices.iter().enumerate() {
-            let mark = if Some(choice.id.as_str()) == now { self.mark("▸", ">") } else { " " };
+            let mark = if Some(choice.id.as_str()) == now {
+                self.mark("▸", ">")
+            } else {
+                " "
+            };
             let name = format!("{} {mark} {}", n + 1, choice.name);
             let about = match &choice.description {
                 Some(about) => format!("{}  {about}", choice.id),
@@ -296,7 +317,11 @@ impl Talk<'_> {
 
 fn choose<'c>(choices: &'c [OptionChoice], said: &str, what: &str) -> Result<&'c OptionChoice, Failure> {
     let same = |choice: &&OptionChoice| choice.id == said || choice.name.eq_ignore_ascii_case(said);
-    let by_number = || said.parse::<usize>().ok().and_then(|n| choices.get(n.checked_sub(1)?));
+    let by_number = || {
+        said.parse::<usize>()
+            .ok()
+            .and_then(|n| choices.get(n.checked_sub(1)?))
+    };
     choices.iter().find(same).or_else(by_number).ok_or_else(|| {
         let all: Vec<&str> = choices.iter().map(|choice| choice.id.as_str()).collect();
         let offered = if all.is_empty() {
@@ -329,9 +354,16 @@ mod tests {
         };
         let all = [choice("s", "Small"), choice("l", "Large")];
         for said in ["l", "large", "2"] {
-            assert_eq!(choose(&all, said, "model").map(|c| c.id.as_str()).ok(), Some("l"), "{said}");
+            assert_eq!(
+                choose(&all, said, "model").map(|c| c.id.as_str()).ok(),
+                Some("l"),
+                "{said}"
+            );
         }
         let error = choose(&all, "huge", "model").expect_err("there is none");
-        assert_eq!(error.to_string(), "There is no model \"huge\". Choose one of: s, l.");
+        assert_eq!(
+            error.to_string(),
+            "There is no model \"huge\". Choose one of: s, l."
+        );
     }
 }

@@ -63,7 +63,8 @@ pub(super) fn attach(words: &str, cwd: &Path, takes: Takes) -> Result<Vec<Value>
                     "The pictures of a prompt may hold at most {most} MiB together; {name} is too much."
                 ));
             }
-            let bytes = whole(&path, PICTURE_BYTES).map_err(|why| format!("{name} cannot be read: {why}."))?;
+            let bytes =
+                whole(&path, PICTURE_BYTES).map_err(|why| format!("{name} cannot be read: {why}."))?;
             blocks.push(json!({
                 "type": "image", "mimeType": media, "data": STANDARD.encode(bytes), "uri": uri(&path),
             }));
@@ -259,7 +260,12 @@ pub(super) fn pasted_picture(text: &str, cwd: &Path) -> Option<String> {
         .find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
     let path = match (unquoted, text.starts_with("file:")) {
         (Some(path), _) => path.to_owned(),
-        (None, true) => url::Url::parse(text).ok()?.to_file_path().ok()?.to_str()?.to_owned(),
+        (None, true) => url::Url::parse(text)
+            .ok()?
+            .to_file_path()
+            .ok()?
+            .to_str()?
+            .to_owned(),
         (None, false) => unescaped(text),
     };
     let file = full(&path, cwd);
@@ -274,7 +280,8 @@ mod tests {
 
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
-        let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).expect("it is written");
+        let write =
+            |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).expect("it is written");
         write("notes.txt", b"some notes");
         write("two words.md", b"# Two");
         write("shot.png", PNG);
@@ -304,7 +311,12 @@ mod tests {
         let words = "Compare @notes.txt, (@shot.png) with @blob.bin and @src.";
         assert_eq!(
             kinds(words, ALL),
-            ["resource notes.txt", "image shot.png", "resource_link blob.bin", "resource_link src"]
+            [
+                "resource notes.txt",
+                "image shot.png",
+                "resource_link blob.bin",
+                "resource_link src"
+            ]
         );
         assert_eq!(
             kinds("@notes.txt @shot.png", Takes::default()),
@@ -321,7 +333,11 @@ mod tests {
 
     #[test]
     fn blanks_are_quoted_or_escaped_and_a_file_goes_once() {
-        for words in ["@\"two words.md\" now", "see @two\\ words.md", "@\"two words.md\" @\"two words.md\""] {
+        for words in [
+            "@\"two words.md\" now",
+            "see @two\\ words.md",
+            "@\"two words.md\" @\"two words.md\"",
+        ] {
             assert_eq!(kinds(words, ALL), ["resource two%20words.md"], "{words}");
         }
         assert_eq!(mention("two words.md"), "@\"two words.md\"");

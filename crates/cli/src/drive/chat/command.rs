@@ -35,7 +35,11 @@ pub(super) enum Typed {
 pub(super) const OURS: &[(&str, &str, &str)] = &[
     ("help", "", "what can be typed here"),
     ("stop", "", "stop what runs (Ctrl-C)"),
-    ("steer", "TEXT", "stop what runs and send this next (so does a prompt that ends with !!)"),
+    (
+        "steer",
+        "TEXT",
+        "stop what runs, and send this next (also: TEXT!!)",
+    ),
     ("queue", "", "prompts that wait"),
     ("edit", "N [TEXT]", "change a prompt that waits"),
     ("withdraw", "N", "take back a prompt that waits"),
@@ -44,7 +48,11 @@ pub(super) const OURS: &[(&str, &str, &str)] = &[
     ("mode", "[MODE]", "show or choose the agent's mode"),
     ("model", "[MODEL]", "show or choose the agent's model"),
     ("option", "[OPTION VALUE]", "show or set the agent's options"),
-    ("expand", "[N]", "show something folded whole; without a number, the newest"),
+    (
+        "expand",
+        "[N]",
+        "show something folded whole; without a number, the newest",
+    ),
     ("full", "[on|off]", "the same; on: fold nothing from now on"),
     ("inbox", "", "what waits for me, over all sessions"),
     ("cancel", "", "put away what is asked, unanswered"),
@@ -148,9 +156,18 @@ mod tests {
             prompt => panic!("{line} is no command: {prompt:?}"),
         };
         assert_eq!(command(" /help "), Command::Help);
-        assert_eq!(command("/steer  the other way"), Command::Steer("the other way".into()));
-        assert_eq!(command("/edit 2 new words"), Command::Edit("2".into(), "new words".into()));
-        assert_eq!(command("/option model large"), Command::Option("model".into(), "large".into()));
+        assert_eq!(
+            command("/steer  the other way"),
+            Command::Steer("the other way".into())
+        );
+        assert_eq!(
+            command("/edit 2 new words"),
+            Command::Edit("2".into(), "new words".into())
+        );
+        assert_eq!(
+            command("/option model large"),
+            Command::Option("model".into(), "large".into())
+        );
         assert_eq!(command("/model"), Command::Model(String::new()));
         assert_eq!(command("/exit"), Command::Quit);
         assert_eq!(read("/review all"), prompt("/review all", false));

@@ -57,7 +57,9 @@ pub(super) fn complete<'c>(
             candidates,
         });
     }
-    let typed = before.strip_prefix('/').filter(|name| !name.contains(char::is_whitespace))?;
+    let typed = before
+        .strip_prefix('/')
+        .filter(|name| !name.contains(char::is_whitespace))?;
     let mut candidates: Vec<Candidate> = Vec::new();
     for (name, about) in commands.take(CANDIDATES) {
         let text = format!("/{name} ");
@@ -119,7 +121,12 @@ mod tests {
     use super::*;
 
     fn texts(before: &str, cwd: &Path) -> Vec<String> {
-        let commands = [("help", "ours"), ("review", "the agent's"), ("reset", ""), ("help", "the agent's")];
+        let commands = [
+            ("help", "ours"),
+            ("review", "the agent's"),
+            ("reset", ""),
+            ("help", "the agent's"),
+        ];
         let found = complete(before, commands.into_iter(), cwd);
         found.map_or_else(Vec::new, |found| {
             found.candidates.into_iter().map(|one| one.text).collect()

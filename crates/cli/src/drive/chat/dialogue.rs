@@ -95,16 +95,31 @@ impl Dialogue {
                 } else {
                     String::new()
                 };
-                let first = if texts.is_empty() { String::new() } else { texts.remove(0) };
-                lines.push(Line::of(Tone::Warn, mark).and(Tone::Bold, first).and(Tone::Dim, of + &behind));
-                lines.extend(texts.into_iter().map(|text| Line::of(Tone::Bold, format!("  {text}"))));
+                let first = if texts.is_empty() {
+                    String::new()
+                } else {
+                    texts.remove(0)
+                };
+                lines.push(
+                    Line::of(Tone::Warn, mark)
+                        .and(Tone::Bold, first)
+                        .and(Tone::Dim, of + &behind),
+                );
+                lines.extend(
+                    texts
+                        .into_iter()
+                        .map(|text| Line::of(Tone::Bold, format!("  {text}"))),
+                );
                 lines.extend(choices(&question.options, unicode, |_| None));
                 lines.push(Line::of(Tone::Dim, format!("  {}", how_to_answer(question))));
             }
             None => {
                 let (what, how) = match request.ask {
                     Ask::Permission => ("Permission", "number, letter or label"),
-                    Ask::Plan => ("Plan to approve", "number, letter or label; or write what to change"),
+                    Ask::Plan => (
+                        "Plan to approve",
+                        "number, letter or label; or write what to change",
+                    ),
                     Ask::Question if request.options.is_empty() => {
                         ("Question", "Enter accepts, `decline` refuses")
                     }
@@ -116,7 +131,9 @@ impl Dialogue {
                         .and(Tone::Bold, title)
                         .and(Tone::Dim, behind),
                 );
-                lines.extend(choices(&request.options, unicode, |choice| letter(request, choice)));
+                lines.extend(choices(&request.options, unicode, |choice| {
+                    letter(request, choice)
+                }));
                 lines.push(Line::of(Tone::Dim, format!("  {how}")));
             }
         }
@@ -171,11 +188,15 @@ impl Dialogue {
                     "option": option,
                     "answers": [{ "question": FEEDBACK, "text": text }],
                 })),
-                None => Said::Unclear("This agent takes no words to a plan; choose one of the options.".to_owned()),
+                None => Said::Unclear(
+                    "This agent takes no words to a plan; choose one of the options.".to_owned(),
+                ),
             },
             Err(_) => {
                 let said = clean_line(said, true);
-                Said::Unclear(format!("There is no option \"{said}\"; choose by number, letter or label."))
+                Said::Unclear(format!(
+                    "There is no option \"{said}\"; choose by number, letter or label."
+                ))
             }
         }
     }
@@ -183,9 +204,16 @@ impl Dialogue {
 
 /// The wish for changes in a plan: behind the number of an option that refuses, or alone.
 fn changes(request: &Request, said: &str) -> Option<(String, String)> {
-    let refuses = |choice: &&Choice| choice.kind.as_deref().is_some_and(|kind| kind.starts_with("reject"));
+    let refuses = |choice: &&Choice| {
+        choice
+            .kind
+            .as_deref()
+            .is_some_and(|kind| kind.starts_with("reject"))
+    };
     let numbered = said.split_once([' ', ':']).and_then(|(number, text)| {
-        let choice = request.options.get(number.parse::<usize>().ok()?.checked_sub(1)?)?;
+        let choice = request
+            .options
+            .get(number.parse::<usize>().ok()?.checked_sub(1)?)?;
         Some((Some(choice).filter(refuses)?, text))
     });
     let (choice, text) = match numbered {
@@ -199,7 +227,10 @@ fn changes(request: &Request, said: &str) -> Option<(String, String)> {
 /// The letter of an option: the first of its kind has one.
 fn letter<'r>(request: &Request, choice: &Choice) -> Option<&'r str> {
     let kind = choice.kind.as_deref()?;
-    let first = request.options.iter().find(|other| other.kind.as_deref() == Some(kind))?;
+    let first = request
+        .options
+        .iter()
+        .find(|other| other.kind.as_deref() == Some(kind))?;
     let (_, letter) = LETTERS.iter().find(|(name, _)| *name == kind)?;
     (first.id == choice.id).then_some(*letter)
 }
@@ -213,7 +244,7 @@ fn choices<'c>(
         let label = clean_line(choice.label.as_deref().unwrap_or(&choice.id), unicode);
         let line = Line::of(Tone::Accent, format!("  {} ", n + 1)).and(Tone::Plain, label);
         match letter(choice) {
-            Some(letter) => line.and(Tone::Dim, format!("  {letter}")),
+            Some(letter) => line.and(Tone::Dim, format!(" ({letter})")),
             None => line,
         }
     })
@@ -298,7 +329,10 @@ mod tests {
                 { "id": "abandoned", "label": "Abandon the plan", "kind": "reject_once" },
             ]}))
         };
-        assert_eq!(plan().take("y"), Said::Answer(json!({ "option": "approved", "request": "s/7" })));
+        assert_eq!(
+            plan().take("y"),
+            Said::Answer(json!({ "option": "approved", "request": "s/7" }))
+        );
         for said in ["test it first", "2 test it first", "2: test it first"] {
             let wanted = json!({ "option": "cancelled", "request": "s/7",
                 "answers": [{ "question": "feedback", "text": "test it first" }] });
@@ -308,9 +342,11 @@ mod tests {
 
     #[test]
     fn untrusted_labels_reach_the_screen_clean_and_on_one_line() {
-        let hostile = dialogue(json!({ "ask": "permission", "title": "x\u{1b}[2J\ny", "options": [
-            { "id": "a", "label": "ok\u{1b}[31m\n2 Reject", "kind": "allow_once" },
-        ]}));
+        let hostile = dialogue(
+            json!({ "ask": "permission", "title": "x\u{1b}[2J\ny", "options": [
+                { "id": "a", "label": "ok\u{1b}[31m\n2 Reject", "kind": "allow_once" },
+            ]}),
+        );
         let lines = hostile.lines(0, true);
         assert_eq!(lines.len(), 3);
         assert!(!format!("{lines:?}").contains("\\u{1b}"), "{lines:?}");

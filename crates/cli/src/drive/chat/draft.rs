@@ -18,6 +18,8 @@ pub(super) struct Draft {
     at: usize,
     /// What was cut out last.
     killed: String,
+    /// Where the last move over lines has come to, and the column it wanted.
+    wanted: Option<(usize, usize)>,
 }
 
 /// A draft as it lies on the screen.
@@ -82,11 +84,7 @@ impl Draft {
 
     fn previous(&self) -> usize {
         let mut cursor = GraphemeCursor::new(self.at, self.text.len(), true);
-        cursor
-            .prev_boundary(&self.text, 0)
-            .ok()
-            .flatten()
-            .unwrap_or(0)
+        cursor.prev_boundary(&self.text, 0).ok().flatten().unwrap_or(0)
     }
 
     fn next(&self) -> usize {
@@ -143,16 +141,25 @@ impl Draft {
         self.at = self.line_end();
     }
 
+    /// The column that a move over lines wants: over a shorter line it is kept.
+    fn column(&self) -> usize {
+        match self.wanted {
+            Some((at, column)) if at == self.at => column,
+            _ => self.text[self.line_start()..self.at].graphemes(true).count(),
+        }
+    }
+
     /// A line up; says whether there was one.
     pub(super) fn up(&mut self) -> bool {
         let start = self.line_start();
         if start == 0 {
             return false;
         }
-        let column = self.text[start..self.at].graphemes(true).count();
+        let column = self.column();
         self.at = start - 1;
         let above = self.line_start();
         self.at = above + column_at(&self.text[above..start - 1], column);
+        self.wanted = Some((self.at, column));
         true
     }
 
@@ -162,10 +169,11 @@ impl Draft {
         if end == self.text.len() {
             return false;
         }
-        let column = self.text[self.line_start()..self.at].graphemes(true).count();
+        let column = self.column();
         self.at = end + 1;
         let below = self.line_end();
         self.at = end + 1 + column_at(&self.text[end + 1..below], column);
+        self.wanted = Some((self.at, column));
         true
     }
 
@@ -202,9 +210,9 @@ impl Draft {
     /// Cuts back to the blank before the cursor.
     pub(super) fn kill_word(&mut self) {
         let trimmed = self.before().trim_end();
-        let from = trimmed
-            .rfind(char::is_whitespace)
-            .map_or(0, |at| at + trimmed[at..].chars().next().map_or(1, char::len_utf8));
+        let from = trimmed.rfind(char::is_whitespace).map_or(0, |at| {
+            at + trimmed[at..].chars().next().map_or(1, char::len_utf8)
+        });
         self.kill(from, self.at);
     }
 
@@ -313,7 +321,7 @@ mod tests {
         assert!(it.down());
         assert_eq!(it.before(), "long line\nab", "a shorter line has its end");
         assert!(it.down() && !it.down());
-        assert_eq!(it.before(), "long line\nab\nan");
+        assert_eq!(it.before(), "long line\nab\nanother");
     }
 
     #[test]
@@ -322,7 +330,11 @@ mod tests {
         let picture = it.picture(2, 6, true);
         assert_eq!(picture.lines, ["abcd", "ef"]);
         assert_eq!(picture.cursor, (1, 4));
-        assert_eq!(draft("abcd").picture(2, 6, true).cursor, (1, 2), "no room behind the last");
+        assert_eq!(
+            draft("abcd").picture(2, 6, true).cursor,
+            (1, 2),
+            "no room behind the last"
+        );
         let wide = draft("漢字漢").picture(0, 5, true);
         assert_eq!(wide.lines, ["漢字", "漢"]);
         assert_eq!(draft("a\n\nb").picture(0, 5, true).lines, ["a", "", "b"]);

@@ -69,7 +69,9 @@ impl Talk<'_> {
         };
         let entry = self.journal.session(&session).map_err(failed)?;
         let entry = entry.ok_or_else(|| {
-            Failure::NotThere(format!("the journal has no session {session} any more; begin a new one"))
+            Failure::NotThere(format!(
+                "the journal has no session {session} any more; begin a new one"
+            ))
         })?;
         if let Some(cwd) = &entry.session.cwd {
             self.cwd = cwd.into();

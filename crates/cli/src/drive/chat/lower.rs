@@ -26,8 +26,11 @@ impl Talk<'_> {
             let steers = if prompt.steer { "goes next" } else { "waits" };
             let words = clean_line(&prompt.text, self.unicode());
             lines.push(
-                Line::of(Tone::Warn, format!("{} {} {steers}: ", self.mark("⋯", "."), n + 1))
-                    .and(Tone::Dim, words),
+                Line::of(
+                    Tone::Warn,
+                    format!("{} {} {steers}: ", self.mark("⋯", "."), n + 1),
+                )
+                .and(Tone::Dim, words),
             );
         }
         if waiting.len() > WAITING {
@@ -44,7 +47,10 @@ impl Talk<'_> {
             lines.push(Line::of(Tone::Dim, "  history: ").and(Tone::Plain, words));
         }
         if let Some(hint) = &self.hint {
-            lines.push(Line::of(Tone::Warn, format!("  {}", clean_line(hint, self.unicode()))));
+            lines.push(Line::of(
+                Tone::Warn,
+                format!("  {}", clean_line(hint, self.unicode())),
+            ));
         }
         self.input(lines)
     }
@@ -55,7 +61,10 @@ impl Talk<'_> {
             (None, Some(_)) => self.mark("✎ ", "e "),
             (None, None) => self.mark("❯ ", "> "),
         };
-        let picture = self.writer.draft().picture(2, self.screen.width(), self.unicode());
+        let picture = self
+            .writer
+            .draft()
+            .picture(2, self.screen.width(), self.unicode());
         let room = (self.screen.height() / 3).max(3);
         // A long draft is seen around its cursor.
         let first = (picture.cursor.0 + 1).saturating_sub(room);
@@ -77,7 +86,11 @@ impl Talk<'_> {
         let first = menu.chosen.unwrap_or(0).saturating_sub(MENU - 1);
         let widest = all.iter().skip(first).take(MENU).map(|c| c.name.width()).max();
         for (n, candidate) in all.iter().enumerate().skip(first).take(MENU) {
-            let tone = if menu.chosen == Some(n) { Tone::Accent } else { Tone::Plain };
+            let tone = if menu.chosen == Some(n) {
+                Tone::Accent
+            } else {
+                Tone::Plain
+            };
             let name = clean_line(&candidate.name, self.unicode());
             let gap = " ".repeat(widest.unwrap_or(0).saturating_sub(name.width()) + 2);
             let about = clean_line(&candidate.about, self.unicode());
@@ -125,14 +138,21 @@ impl Talk<'_> {
         }
         match &self.host {
             Host::Starting(_) => (Tone::Accent, self.spinner("starting", self.since)),
-            Host::Gone => (Tone::Warn, "no agent; the next prompt resumes the session".to_owned()),
+            Host::Gone => (
+                Tone::Warn,
+                "no agent; the next prompt resumes the session".to_owned(),
+            ),
             Host::Elsewhere => (Tone::Dim, "held by another process".to_owned()),
             Host::Running(_) => (Tone::Plain, String::new()),
         }
     }
 
     fn spinner(&self, what: &str, since: Instant) -> String {
-        let frames = if self.unicode() { ["◐", "◓", "◑", "◒"] } else { ["|", "/", "-", "\\"] };
+        let frames = if self.unicode() {
+            ["◐", "◓", "◑", "◒"]
+        } else {
+            ["|", "/", "-", "\\"]
+        };
         let ms = since.elapsed().as_millis();
         let frame = frames[usize::try_from(ms / 250 % 4).unwrap_or(0)];
         let seconds = match ms / 1000 {
@@ -145,7 +165,9 @@ impl Talk<'_> {
 
     fn facts(&self) -> Vec<String> {
         let session = self.told.session.as_ref();
-        let agent = session.and_then(|session| session.agent.as_ref()).map(|agent| agent.name.as_str());
+        let agent = session
+            .and_then(|session| session.agent.as_ref())
+            .map(|agent| agent.name.as_str());
         let mut facts = vec![agent.unwrap_or(&self.agent_name).to_owned()];
         let named = |choices: &[tapline_agent::host::OptionChoice], id: &Option<String>| {
             let id = id.as_deref()?;
@@ -179,7 +201,11 @@ impl Talk<'_> {
                 None => fact,
             }
         };
-        facts.into_iter().map(short).filter(|fact| !fact.is_empty()).collect()
+        facts
+            .into_iter()
+            .map(short)
+            .filter(|fact| !fact.is_empty())
+            .collect()
     }
 
     pub(super) fn unicode(&self) -> bool {

@@ -82,6 +82,9 @@ pub(super) struct Lower {
     pub(super) cursor: (usize, usize),
 }
 
+/// Ends a line over what stood there before.
+const END: &str = "\u{1b}[K\r\n";
+
 /// The terminal, as long as the chat has it.
 pub(super) struct Screen {
     /// It can be drawn on.
@@ -93,6 +96,8 @@ pub(super) struct Screen {
     lower: Lower,
     /// Columns of what was drawn from the top of the open end down to the cursor.
     above: Vec<usize>,
+    /// The column of the cursor.
+    column: usize,
     /// Something must be drawn even if nothing has changed.
     stale: bool,
     taken: bool,
@@ -108,6 +113,7 @@ impl Screen {
             tail: String::new(),
             lower: Lower::default(),
             above: Vec::new(),
+            column: 0,
             stale: true,
             taken: false,
         }
@@ -153,6 +159,7 @@ impl Screen {
             write!(out, "{}\r\n", std::mem::take(&mut self.tail))?;
         }
         self.above.clear();
+        self.column = 0;
         queue!(out, event::DisableBracketedPaste, cursor::Show)?;
         let written = io::stdout().write_all(&out).and_then(|()| io::stdout().flush());
         terminal::disable_raw_mode()?;
@@ -169,9 +176,14 @@ impl Screen {
     pub(super) fn wipe(&mut self) -> io::Result<()> {
         if self.taken {
             let mut out = Vec::new();
-            queue!(out, terminal::Clear(terminal::ClearType::All), cursor::MoveTo(0, 0))?;
+            queue!(
+                out,
+                terminal::Clear(terminal::ClearType::All),
+                cursor::MoveTo(0, 0)
+            )?;
             io::stdout().write_all(&out)?;
             self.above.clear();
+            self.column = 0;
             self.stale = true;
         }
         Ok(())
@@ -192,17 +204,17 @@ impl Screen {
         self.stale = false;
         let mut out = Vec::with_capacity(text.len() + 1024);
         queue!(out, terminal::BeginSynchronizedUpdate, cursor::Hide)?;
-        self.clear(&mut out)?;
+        self.to_top(&mut out)?;
         self.tail.push_str(text);
         if let Some(end) = self.tail.rfind('\n') {
             let whole: String = self.tail.drain(..=end).collect();
-            out.extend_from_slice(whole.replace('\n', "\r\n").as_bytes());
+            out.extend_from_slice(whole.replace('\n', END).as_bytes());
         }
         self.lower = lower;
         self.above.clear();
         let mut room = self.height().saturating_sub(1);
         if !self.tail.is_empty() {
-            write!(out, "{}\r\n", self.tail)?;
+            write!(out, "{}{END}", self.tail)?;
             self.above.push(columns(&self.tail));
             room = room.saturating_sub(columns(&self.tail).div_ceil(self.size.0.max(1)));
         }
@@ -212,7 +224,7 @@ impl Screen {
         let cursor = self.lower.cursor.0.saturating_sub(first);
         for (n, line) in lines.iter().enumerate() {
             if n > 0 {
-                out.extend_from_slice(b"\r\n");
+                out.extend_from_slice(END.as_bytes());
             }
             let cut = line.cut(self.width());
             if n < cursor {
@@ -222,11 +234,13 @@ impl Screen {
                 self.paint(&mut out, *tone, words)?;
             }
         }
+        queue!(out, terminal::Clear(terminal::ClearType::FromCursorDown))?;
         let below = lines.len().saturating_sub(cursor + 1);
         if below > 0 {
             queue!(out, cursor::MoveUp(u16::try_from(below).unwrap_or(u16::MAX)))?;
         }
-        let column = u16::try_from(self.lower.cursor.1).unwrap_or(u16::MAX);
+        self.column = self.lower.cursor.1.min(self.size.0 - 1);
+        let column = u16::try_from(self.column).unwrap_or(u16::MAX);
         queue!(
             out,
             cursor::MoveToColumn(column),
@@ -237,17 +251,33 @@ impl Screen {
         io::stdout().flush()
     }
 
-    /// Goes to the top of what is drawn anew, and clears from there.
-    fn clear(&self, out: &mut Vec<u8>) -> io::Result<()> {
+    /// Goes to the top of what is drawn anew.
+    fn to_top(&self, out: &mut Vec<u8>) -> io::Result<()> {
         let width = self.size.0.max(1);
-        let rows: usize = self.above.iter().map(|columns| columns.div_ceil(width).max(1)).sum();
+        let rows: usize = self
+            .above
+            .iter()
+            .map(|columns| columns.div_ceil(width).max(1))
+            .sum();
+        // On a narrower screen the cursor's own line has become several.
+        let rows = rows + self.column / width;
         if rows > 0 {
             queue!(out, cursor::MoveUp(u16::try_from(rows).unwrap_or(u16::MAX)))?;
         }
+        queue!(out, cursor::MoveToColumn(0))
+    }
+
+    /// Takes away what is drawn anew. Never is the whole screen cleared from its top: `tmux` would keep what stood there.
+    fn clear(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        self.to_top(out)?;
         queue!(
             out,
-            cursor::MoveToColumn(0),
-            terminal::Clear(terminal::ClearType::FromCursorDown)
+            terminal::Clear(terminal::ClearType::UntilNewLine),
+            cursor::SavePosition,
+            cursor::MoveDown(1),
+            terminal::Clear(terminal::ClearType::CurrentLine),
+            terminal::Clear(terminal::ClearType::FromCursorDown),
+            cursor::RestorePosition
         )
     }
 
@@ -291,6 +321,21 @@ fn size() -> (usize, usize) {
     (usize::from(width).max(2), usize::from(height).max(2))
 }
 
+/// A line as lines of at most so many columns, broken at blanks.
+pub(super) fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in line.split_inclusive(' ') {
+        let columns = lines.last().map_or(0, |last| last.width());
+        if columns > 0 && columns + word.trim_end().width() > width {
+            lines.push(String::new());
+        }
+        if let Some(last) = lines.last_mut() {
+            last.push_str(word);
+        }
+    }
+    lines
+}
+
 /// Columns of a text with styles in it.
 fn columns(text: &str) -> usize {
     let mut columns = 0;
@@ -316,6 +361,16 @@ mod tests {
     #[test]
     fn columns_are_those_of_the_words_alone() {
         assert_eq!(columns("\u{1b}[2mab\u{1b}[0m漢"), 4);
+    }
+
+    #[test]
+    fn a_note_is_wrapped_at_blanks() {
+        assert_eq!(wrapped("one two three", 8), ["one two ", "three"]);
+        assert_eq!(
+            wrapped("averyveryverylongword x", 8),
+            ["averyveryverylongword ", "x"]
+        );
+        assert_eq!(wrapped("", 8), [""]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use super::command::{Command, OURS, Typed, read};
 use super::dialogue::{Dialogue, Said};
 use super::history::History;
 use super::hosting::Host;
-use super::screen::{Line, Screen, Tone};
+use super::screen::{Line, Screen, Tone, wrapped};
 use super::told::Told;
 use super::writer::{Act, Known, Writer};
 use crate::Outcome;
@@ -257,7 +257,8 @@ impl<'a> Talk<'a> {
             && !self.waiting.iter().any(|one| one.id == id)
         {
             self.editing = None;
-            self.hint = Some("The prompt has gone out meanwhile; what you write now is a new one.".to_owned());
+            self.hint =
+                Some("The prompt has gone out meanwhile; what you write now is a new one.".to_owned());
         }
         Ok(())
     }
@@ -270,11 +271,18 @@ impl<'a> Talk<'a> {
                 .iter()
                 .any(|(posted, _, at)| *posted == id && at.elapsed() < AT_ONCE)
         };
-        self.waiting.iter().filter(|one| held_up || !young(one.id)).collect()
+        self.waiting
+            .iter()
+            .filter(|one| held_up || !young(one.id))
+            .collect()
     }
 
     fn look_at_requests(&mut self) {
-        let next = self.told.asked.values().find(|row| !self.answered.contains(&row.id));
+        let next = self
+            .told
+            .asked
+            .values()
+            .find(|row| !self.answered.contains(&row.id));
         let next = next.cloned();
         match (&mut self.dialogue, next) {
             (Some(dialogue), Some(row)) if *dialogue.id() == row.id => dialogue.renew(&row),
@@ -293,7 +301,8 @@ impl<'a> Talk<'a> {
             (None, None) => {}
         }
         let told = &self.told;
-        self.answered.retain(|id| told.asked.values().any(|row| row.id == *id));
+        self.answered
+            .retain(|id| told.asked.values().any(|row| row.id == *id));
     }
 
     /// Where nothing can be drawn, the choices are printed.
@@ -358,7 +367,9 @@ impl<'a> Talk<'a> {
                 if matches!(event, crossterm::event::Event::Key(_)) {
                     self.hint = None;
                 }
-                let ours = OURS.iter().map(|(name, _, about)| ((*name).to_owned(), (*about).to_owned()));
+                let ours = OURS
+                    .iter()
+                    .map(|(name, _, about)| ((*name).to_owned(), (*about).to_owned()));
                 let agents = self.offer.commands.iter();
                 let agents = agents.map(|command| (command.name.clone(), command.description.clone()));
                 let commands: Vec<_> = ours.chain(agents).collect();
@@ -563,7 +574,9 @@ impl<'a> Talk<'a> {
         let before = self.waiting.iter().find(|one| one.id == id);
         let before = before.and_then(|one| serde_json::from_str::<intent::Prompt>(one.payload.as_str()).ok());
         let steer = before.is_some_and(|prompt| prompt.steer);
-        let Some(payload) = self.payload(text, steer) else { return };
+        let Some(payload) = self.payload(text, steer) else {
+            return;
+        };
         let changed = Json::of(&payload)
             .map_err(|error| error.to_string())
             .and_then(|payload| {
@@ -609,7 +622,10 @@ impl<'a> Talk<'a> {
             self.mark("· ", "- ")
         };
         self.told.pause(&mut self.out);
-        for (n, line) in clean(text.trim_end(), self.unicode()).lines().enumerate() {
+        let text = clean(text.trim_end(), self.unicode());
+        let width = usize::from(self.told.terminal().width).saturating_sub(2);
+        let lines = text.lines().flat_map(|line| wrapped(line, width));
+        for (n, line) in lines.enumerate() {
             let before = if n == 0 { before } else { "  " };
             let line = Line::of(tone, format!("{before}{line}"));
             self.out.push_str(&self.screen.printed(&line));
@@ -635,7 +651,9 @@ impl<'a> Talk<'a> {
 /// Why an open intent could not be changed.
 pub(super) fn gone_out(error: &Error) -> String {
     match error {
-        Error::IntentTaken { .. } => "It waits no longer: it has gone out, or somebody took it back.".to_owned(),
+        Error::IntentTaken { .. } => {
+            "It waits no longer: it has gone out, or somebody took it back.".to_owned()
+        }
         error => error.to_string(),
     }
 }
@@ -647,12 +665,15 @@ fn listen(tell: Sender<Event>, drawn_on: bool) -> Result<(), Failure> {
         path: "the terminal".to_owned(),
         what: format!("cannot be listened to: {error}"),
     };
-    let mut signals =
-        signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(failed)?;
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(failed)?;
     let of_signals = tell.clone();
     spawn("tapline-signals", move || {
         for signal in signals.forever() {
-            let event = if signal == SIGINT { Event::Interrupt } else { Event::Terminate };
+            let event = if signal == SIGINT {
+                Event::Interrupt
+            } else {
+                Event::Terminate
+            };
             if of_signals.send(event).is_err() {
                 return;
             }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tapline_journal::{Follow, Journal, News, Window};
 use tapline_render::{Fold, Live, Renderer, Terminal};
@@ -18,6 +18,10 @@ use crate::journal::{failed, follow};
 const PAGE: usize = 500;
 /// Folded rows that can be shown whole by their number.
 const FOLDED: usize = 1000;
+/// After so long without news, the beginning of a word is shown.
+const PAUSE: Duration = Duration::from_millis(80);
+/// Columns that a number behind a headline takes, most of the time.
+const NUMBER: u16 = 6;
 /// Rows that are told when a session goes on.
 const BEFORE: usize = 40;
 
@@ -25,6 +29,8 @@ pub(super) struct Told {
     terminal: Terminal,
     live: Live,
     cursor: u64,
+    /// When there was news last.
+    heard: Instant,
     /// What the journal last said of the session itself.
     pub(super) session: Option<Session>,
     /// Requests that wait, in their order.
@@ -44,6 +50,7 @@ impl Told {
             terminal: *terminal,
             live: Live::new(terminal),
             cursor: 0,
+            heard: Instant::now(),
             session: None,
             asked: BTreeMap::new(),
             turns: BTreeMap::new(),
@@ -110,6 +117,13 @@ impl Told {
         };
         let followed = journal.follow(session, self.cursor, how).map_err(failed)?;
         self.cursor = followed.cursor.max(self.cursor);
+        if followed.news.is_empty() {
+            if self.heard.elapsed() >= PAUSE {
+                self.live.catch_up(out);
+            }
+            return Ok(false);
+        }
+        self.heard = Instant::now();
         for news in &followed.news {
             match news {
                 News::Row(row) => self.row(row, out),
@@ -124,9 +138,17 @@ impl Told {
         self.note(row);
         let shown = shown(row);
         let from = out.len();
+        let whole = self.terminal;
+        if matches!(row.body, Body::Reasoning(_)) && whole.fold != Fold::Open {
+            // A folded thought takes the whole line; its number wants room behind it.
+            let width = whole.width.saturating_sub(NUMBER);
+            self.adapt(&Terminal { width, ..whole });
+        }
         self.live.change(&Change::Put(&shown), out);
-        if out.len() > from {
-            self.number(row, from, out);
+        let number = (out.len() > from).then(|| self.numbered(row)).flatten();
+        self.adapt(&whole);
+        if let Some((headline, number)) = number {
+            self.put_number(&headline, number, from, out);
         }
     }
 
@@ -155,25 +177,29 @@ impl Told {
 
     // --- What is folded ---
 
-    /// Puts a number behind the headline of what was folded just now, from `from` on.
-    fn number(&mut self, row: &Row, from: usize, out: &mut String) {
+    /// The headline of a row that is folded, and its number.
+    fn numbered(&mut self, row: &Row) -> Option<(String, usize)> {
         let settled = match &row.body {
             Body::Tool(tool) => !tool.state.is_open(),
             Body::Reasoning(_) => !row.is_open(),
             _ => false,
         };
         if !settled || self.terminal.fold == Fold::Open {
-            return;
+            return None;
         }
         let folded = self.painted(row, self.terminal.fold);
         if folded == self.painted(row, Fold::Open) {
-            return;
+            return None;
         }
-        let Some(headline) = folded.lines().next() else { return };
+        let headline = folded.lines().next()?.to_owned();
+        Some((headline, self.fold(&row.id)))
+    }
+
+    /// Puts a number behind the headline of what was folded just now, from `from` on.
+    fn put_number(&self, headline: &str, number: usize, from: usize, out: &mut String) {
         let Some(at) = out[from..].rfind(headline).map(|at| from + at + headline.len()) else {
             return;
         };
-        let number = self.fold(&row.id);
         let (on, off) = if self.terminal.color {
             ("\u{1b}[2m", "\u{1b}[0m")
         } else {
@@ -181,8 +207,7 @@ impl Told {
         };
         let mark = format!("[{number}]");
         // The width of a headline is that of the terminal at most; where both do not fit, the number has its own line.
-        let columns = plain_columns(headline);
-        let fits = columns + 2 + mark.len() <= usize::from(self.terminal.width);
+        let fits = plain_columns(headline) + 2 + mark.len() <= usize::from(self.terminal.width);
         let before = if fits { "  " } else { "\n  " };
         out.insert_str(at, &format!("{before}{on}{mark}{off}"));
     }
@@ -201,7 +226,10 @@ impl Told {
     }
 
     fn painted(&self, row: &Row, fold: Fold) -> String {
-        let terminal = Terminal { fold, ..self.terminal };
+        let terminal = Terminal {
+            fold,
+            ..self.terminal
+        };
         let mut out = String::new();
         Renderer::new(&terminal).row(row, usize::from(row.parent.is_some()), &mut out);
         out
@@ -217,7 +245,10 @@ impl Told {
             return Ok(newest.clone());
         }
         let number = number.trim_start_matches('[').trim_end_matches(']');
-        let at = number.parse::<usize>().ok().and_then(|n| n.checked_sub(self.forgotten + 1));
+        let at = number
+            .parse::<usize>()
+            .ok()
+            .and_then(|n| n.checked_sub(self.forgotten + 1));
         at.and_then(|at| self.folded.get(at)).cloned().ok_or_else(|| {
             let (first, last) = (self.forgotten + 1, self.forgotten + self.folded.len());
             format!("Give a number that stands in brackets behind something folded: {first} to {last}.")
@@ -239,16 +270,18 @@ fn shown(row: &Arc<Row>) -> Arc<Row> {
     let answer = request.answer.clone().unwrap_or_default();
     let pending = request.state == RequestState::Pending;
     if let Body::Request(request) = &mut row.body {
-        request.options.retain(|option| answer.option.as_deref() == Some(&option.id));
+        request
+            .options
+            .retain(|option| answer.option.as_deref() == Some(&option.id));
         if pending {
             request.questions.clear();
         }
         for question in &mut request.questions {
             let given = answer.answers.iter().find(|given| given.question == question.id);
             let picked = given.map(|given| given.options.as_slice()).unwrap_or_default();
-            question
-                .options
-                .retain(|option| picked.contains(&option.id) || option.label.as_ref().is_some_and(|l| picked.contains(l)));
+            question.options.retain(|option| {
+                picked.contains(&option.id) || option.label.as_ref().is_some_and(|l| picked.contains(l))
+            });
         }
     }
     Arc::new(row)
@@ -303,7 +336,10 @@ mod tests {
         assert_eq!(told.folded("1").as_ref().map(RowId::as_str), Ok("s/1"));
         assert_eq!(told.folded("").as_ref().map(RowId::as_str), Ok("s/2"));
         assert!(told.folded("3").expect_err("there is none").contains("1 to 2"));
-        assert!(told.whole(&tool(1, "Read a.txt", "completed")).contains("a.txt\"}"));
+        assert!(
+            told.whole(&tool(1, "Read a.txt", "completed"))
+                .contains("a.txt\"}")
+        );
     }
 
     #[test]

@@ -160,7 +160,9 @@ impl Writer {
             Act::None
         } else {
             let most = super::draft::DRAFT_BYTES >> 20;
-            Act::Hint(format!("The paste was cut: a prompt has at most {most} MiB. Name a file with @ instead."))
+            Act::Hint(format!(
+                "The paste was cut: a prompt has at most {most} MiB. Name a file with @ instead."
+            ))
         }
     }
 
@@ -332,7 +334,10 @@ impl Writer {
             menu.put = text.len();
             return;
         }
-        let commands = known.commands.iter().map(|(name, about)| (name.as_str(), about.as_str()));
+        let commands = known
+            .commands
+            .iter()
+            .map(|(name, about)| (name.as_str(), about.as_str()));
         let Some(completion) = complete(self.draft.before(), commands, known.cwd) else {
             return;
         };
@@ -477,6 +482,10 @@ mod tests {
         desk.control('r');
         desk.write("docs");
         desk.enter();
-        assert_eq!(desk.writer.draft().text(), "write docs", "Enter takes it, a second one sends it");
+        assert_eq!(
+            desk.writer.draft().text(),
+            "write docs",
+            "Enter takes it, a second one sends it"
+        );
     }
 }
