@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A safety net only: nothing waits for it unless it fails.
-const LONG: Duration = Duration::from_secs(8);
+const LONG: Duration = Duration::from_secs(60);
 /// Between two looks at the screen.
 const BETWEEN: Duration = Duration::from_millis(15);
 
@@ -110,7 +110,8 @@ impl Place {
         let conf =
             "set -g remain-on-exit on\nset -g status off\nset -g history-limit 5000\nset -s escape-time 0\n";
         std::fs::write(&settings, conf).expect("the settings are written");
-        let pane = Pane { socket };
+        let code = self.path(&format!("code-{number}"));
+        let pane = Pane { socket, code };
         let mut command = Command::new("tmux");
         command.arg("-S").arg(&pane.socket).arg("-f").arg(&settings);
         command.args(["new-session", "-d", "-x", "100", "-y", "40", "-c"]);
@@ -120,7 +121,9 @@ impl Place {
         let environment = self.environment();
         command.args(environment.iter().map(|(name, value)| format!("{name}={value}")));
         command.args(more.iter().map(|(name, value)| format!("{name}={value}")));
-        command.arg(TAPLINE).args(words);
+        // tmux now and then does not hear how a command ended; the shell does.
+        command.args(["sh", "-c", "\"$@\"; echo $? > \"$0.new\"; mv \"$0.new\" \"$0\""]);
+        command.arg(&pane.code).arg(TAPLINE).args(words);
         let out = command.env_remove("TMUX").output().expect("tmux runs");
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         pane
@@ -130,6 +133,8 @@ impl Place {
 /// One terminal.
 pub(crate) struct Pane {
     socket: PathBuf,
+    /// Where the exit code comes to stand.
+    code: PathBuf,
 }
 
 impl Pane {
@@ -174,7 +179,10 @@ impl Pane {
             if shows(&text) {
                 return text;
             }
-            assert!(!text.contains("Pane is dead"), "{what} was not seen before the end:\n{text}");
+            assert!(
+                !text.contains("Pane is dead"),
+                "{what} was not seen before the end:\n{text}"
+            );
             assert!(since.elapsed() < LONG, "{what} was never seen:\n{text}");
             std::thread::sleep(BETWEEN);
         }
@@ -187,9 +195,10 @@ impl Pane {
 
     /// Looks until a turn has ended, and nothing runs or waits.
     pub(crate) fn idle(&self, turn: usize) -> String {
-        let ended = format!("── Turn {turn} ");
+        let head = format!("── Turn {turn} ");
         self.until(&format!("the end of turn {turn}"), |text| {
-            let told = text.matches(&ended).count() >= 2;
+            let mut told = text.lines().filter(|line| line.starts_with(&head));
+            let told = told.any(|line| !line.contains("· running"));
             let lower = text
                 .lines()
                 .rev()
@@ -236,11 +245,8 @@ impl Pane {
     pub(crate) fn ends(&self) -> (i32, String) {
         let since = Instant::now();
         loop {
-            let dead = self.tmux(&["display-message", "-p", "#{pane_dead} #{pane_dead_status}"]);
-            // The terminal may be closed a moment before it is known how the command ended.
-            let code = dead.strip_prefix("1 ").map(str::trim).filter(|code| !code.is_empty());
-            if let Some(code) = code {
-                return (code.parse().expect("an exit code"), self.text());
+            if let Ok(code) = std::fs::read_to_string(&self.code) {
+                return (code.trim().parse().expect("an exit code"), self.text());
             }
             assert!(since.elapsed() < LONG, "it never ended:\n{}", self.text());
             std::thread::sleep(BETWEEN);
