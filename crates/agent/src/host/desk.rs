@@ -746,6 +746,7 @@ impl Desk {
         Over {
             end: self.exit,
             trouble: ended.err().map(|error| error.to_string()),
+            words,
         }
     }
 

@@ -338,6 +338,8 @@ pub struct Over {
     pub end: Option<End>,
     /// What went wrong with the record.
     pub trouble: Option<String>,
+    /// The last words of its standard error.
+    pub words: Option<String>,
 }
 
 /// A hosted session.
@@ -464,6 +466,7 @@ impl Hosted {
         over.unwrap_or(Over {
             end: None,
             trouble: Some("The thread of the session broke down.".to_owned()),
+            words: None,
         })
     }
 }
