@@ -47,6 +47,9 @@ enum Command {
     /// Go on with a session: the agent loads it, and is given a prompt
     #[cfg(unix)]
     Resume(drive::exec::ResumeArgs),
+    /// List the sessions that an agent itself keeps
+    #[cfg(unix)]
+    Sessions(drive::sessions::Args),
     /// Send a prompt to a session that another process hosts
     #[cfg(unix)]
     Send(drive::reach::SendArgs),
@@ -124,6 +127,8 @@ fn main() -> std::process::ExitCode {
         Command::Exec(args) => drive::exec::exec(&args),
         #[cfg(unix)]
         Command::Resume(args) => drive::exec::resume(&args),
+        #[cfg(unix)]
+        Command::Sessions(args) => drive::sessions::run(&args),
         #[cfg(unix)]
         Command::Send(args) => drive::reach::send(&args),
         #[cfg(unix)]

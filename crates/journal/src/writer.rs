@@ -29,6 +29,10 @@ pub const GATHER_TAPE_BYTES: usize = 64 * 1024;
 /// What may wait to be written, in bytes; a writer that is beyond it is refused.
 pub const BACKLOG_BYTES: usize = 32 * 1024 * 1024;
 
+/// What may wait to be written before a writer with patience waits for the journal, in bytes. Enough for the disk to be
+/// busy all the time, and little beside all else that a process holds.
+pub const PATIENT_BYTES: usize = 2 * 1024 * 1024;
+
 /// How long a writer that is dropped waits for what was sealed to be saved.
 const LEAVE_WAIT: Duration = Duration::from_secs(5);
 
@@ -38,7 +42,7 @@ pub const SESSIONS_LIMIT: usize = 4096;
 /// How a writer behaves.
 #[derive(Default)]
 pub struct WriterOptions {
-    /// How long [`Writer::seal`] waits when a quarter of [`BACKLOG_BYTES`] waits to be written. Nothing: never.
+    /// How long [`Writer::seal`] waits when [`PATIENT_BYTES`] wait to be written. Nothing: never.
     pub patience: Option<Duration>,
     /// Called with a session and its saved cursor after each commit, on the journal's own thread: it must return at
     /// once.
@@ -527,7 +531,7 @@ impl Writer {
         if let Some(trouble) = &state.trouble {
             return Err(trouble.clone());
         }
-        let limit = BACKLOG_BYTES / 4;
+        let limit = PATIENT_BYTES;
         if state.backlog() > limit
             && let Some(patience) = self.patience
         {

@@ -41,7 +41,7 @@ fn a_full_disk_is_told_and_what_was_saved_stays() {
     let journal = SqliteJournal::open_with(
         &home,
         SqliteOptions {
-            max_pages: Some(120),
+            max_bytes: Some(480 * 1024),
             ..SqliteOptions::default()
         },
     )
@@ -286,7 +286,7 @@ fn every_list_and_search_uses_an_index() {
         "SELECT rid FROM rows WHERE session = 1 AND cursor > 5 ORDER BY cursor LIMIT 5",
         "SELECT rid FROM rows WHERE rid BETWEEN 1 AND 5 ORDER BY rid DESC LIMIT 5",
         "SELECT rid FROM rows WHERE session = 1 AND open = 1 ORDER BY rid",
-        "SELECT aid FROM appends WHERE rid = 1 AND aid > 5 ORDER BY aid",
+        "SELECT aid FROM appends WHERE aid BETWEEN 1 AND 5 AND rid = 1 ORDER BY aid",
         "SELECT id FROM intents WHERE state = 'open' AND id > 5 ORDER BY id LIMIT 5",
         "SELECT rowid FROM search WHERE search MATCH 'said : (\"x\")' AND rowid BETWEEN 1 AND 5 ORDER BY rowid DESC LIMIT 5",
     ];

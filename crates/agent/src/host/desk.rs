@@ -11,7 +11,7 @@ use tapline_timeline::{Body, Json, RequestState, Row, SessionId, Time};
 use tapline_wire::client::{self, INVALID_REQUEST};
 use tapline_wire::{Frame, Id, Line, LineReader, OwnedId, Params, RawValue};
 
-use super::news::News;
+use super::news::{Ask, News};
 use super::peer::{CallError, Lost, Peer};
 use super::process::{Output, Process, Refused, Withdrawn};
 use super::requests::Open;
@@ -56,6 +56,8 @@ pub(super) enum Purpose {
     Set(Box<Intent>),
     ProbeWork(Box<Intent>, String),
     StopWork(Box<Intent>, String),
+    Ask(Box<Ask>),
+    CloseSession,
 }
 
 /// One hosted session.
@@ -94,13 +96,20 @@ pub(super) struct Desk {
     ended: Option<(Instant, Instant)>,
     outputs: u8,
     closing: Option<Closing>,
+    /// What somebody wants to know of an agent that is not set up yet.
+    asks: Vec<Ask>,
     pub(super) services: Services,
 }
 
-/// The session is being ended.
-struct Closing {
-    /// The agent's input has ended; then its process is ended.
-    input_ended: Option<Instant>,
+/// How far the end of the session has come.
+#[derive(Debug, Clone, Copy)]
+enum Closing {
+    /// What runs is being stopped.
+    Stopping,
+    /// The agent is told, where it wants to be.
+    Parting,
+    /// The agent's input has ended; if it stays, its process is ended.
+    Leaving(Instant),
 }
 
 impl Desk {
@@ -120,10 +129,7 @@ impl Desk {
                 agent: Some(options.name.clone()),
                 origin: None,
                 patience: Some(JOURNAL_PATIENCE),
-                resume: match &options.begin {
-                    super::Begin::New => None,
-                    super::Begin::Resume { session, .. } => Some(session.clone()),
-                },
+                resume: options.begin.session().cloned(),
             },
         );
         let ledger = archive.ledger(&connection);
@@ -170,6 +176,7 @@ impl Desk {
             ended: None,
             outputs: 2,
             closing: None,
+            asks: Vec::new(),
             services,
         })
     }
@@ -397,9 +404,10 @@ impl Desk {
             }
             News::Intent(intent) => self.intent(*intent),
             News::Served(id, served) => self.served(&id, served),
+            News::Ask(ask) => self.ask(*ask),
             News::Close => self.close(),
             News::Kill => {
-                self.closing.get_or_insert(Closing { input_ended: None });
+                self.closing.get_or_insert(Closing::Parting);
                 self.process.end();
             }
         }
@@ -485,6 +493,24 @@ impl Desk {
         }
     }
 
+    /// Asks the agent for somebody outside the loop.
+    fn ask(&mut self, ask: Ask) {
+        if self.stage == Stage::Start {
+            return self.asks.push(ask);
+        }
+        let (method, params, wait) = (ask.method, ask.params.clone(), ask.wait);
+        self.call(method, Purpose::Ask(Box::new(ask)), Some(wait), |id| {
+            client::request(id, method, &params)
+        });
+    }
+
+    /// The agent is set up: what was asked of it before goes out.
+    pub(super) fn ask_early(&mut self) {
+        for ask in std::mem::take(&mut self.asks) {
+            self.ask(ask);
+        }
+    }
+
     /// Notes on the tape what Tapline itself did.
     pub(super) fn did(&mut self, what: &serde_json::Value) {
         self.recorder.did(CONNECTION, &what.to_string(), now());
@@ -552,9 +578,12 @@ impl Desk {
         self.note_trouble(now);
         while let Some((id, after)) = self.peer.overdue(now) {
             let Some(call) = self.peer.forget(id) else { break };
-            if self.process.input.withdraw(id) == Withdrawn::Half {
+            match self.process.input.withdraw(id) {
+                Withdrawn::Unsent => {}
                 // What comes next would stand behind half a line.
-                self.process.end();
+                Withdrawn::Half => self.process.end(),
+                // An agent that can give it up may do so.
+                Withdrawn::Sent => self.send(None, client::cancel_request(&Id::Integer(id))),
             }
             let method = call.method;
             self.answered(call.purpose, Err(CallError::TimedOut { method, after }));
@@ -583,7 +612,7 @@ impl Desk {
         }
         if matches!(trouble, Some(Trouble::Lasting(_))) && self.closing.is_none() {
             // What cannot be recorded must not go on.
-            self.closing = Some(Closing { input_ended: None });
+            self.closing = Some(Closing::Parting);
             self.process.end();
         }
     }
@@ -592,11 +621,10 @@ impl Desk {
         let drained = self
             .ended
             .map(|(ended, heard)| (heard + DRAIN.0).min(ended + DRAIN.1));
-        let leaving = self
-            .closing
-            .as_ref()
-            .and_then(|c| c.input_ended)
-            .map(|at| at + LEAVE);
+        let leaving = match self.closing {
+            Some(Closing::Leaving(since)) => Some(since + LEAVE),
+            _ => None,
+        };
         [
             self.peer.next_limit(),
             self.turns.next_deadline(),
@@ -616,22 +644,28 @@ impl Desk {
         if self.is_closing() {
             return;
         }
-        self.closing = Some(Closing { input_ended: None });
+        self.closing = Some(Closing::Stopping);
         self.stop_for_close();
     }
 
     fn closing_due(&mut self, now: Instant) {
-        let busy = self.turns.is_busy();
-        let Some(closing) = &mut self.closing else {
-            return;
-        };
-        match closing.input_ended {
-            None if !busy => {
-                closing.input_ended = Some(now);
-                self.process.input.close();
+        match self.closing {
+            Some(Closing::Stopping) if !self.turns.is_busy() => {
+                self.closing = Some(Closing::Parting);
+                if !self.say_goodbye() {
+                    self.leave();
+                }
             }
-            Some(since) if now >= since + LEAVE => self.process.end(),
+            Some(Closing::Leaving(since)) if now >= since + LEAVE => self.process.end(),
             _ => {}
+        }
+    }
+
+    /// Ends the agent's input: it may leave by itself.
+    fn leave(&mut self) {
+        if matches!(self.closing, Some(Closing::Parting)) {
+            self.closing = Some(Closing::Leaving(Instant::now()));
+            self.process.input.close();
         }
     }
 
@@ -678,6 +712,11 @@ impl Desk {
             Purpose::Set(intent) => self.setting_answered(&intent, outcome),
             Purpose::ProbeWork(intent, row) => self.work_probed(*intent, &row, outcome),
             Purpose::StopWork(intent, row) => self.work_stopped(&intent, &row, outcome),
+            Purpose::Ask(ask) => {
+                let read = |result: &RawValue| serde_json::from_str(result.get()).unwrap_or_default();
+                let _ = ask.answer.send(outcome.map(read));
+            }
+            Purpose::CloseSession => self.leave(),
         }
     }
 

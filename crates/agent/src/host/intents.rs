@@ -74,7 +74,7 @@ impl Desk {
             }
             return self.outcome(claimed, &outcome);
         };
-        let answer = (!wanted.cancel).then(|| Answer {
+        let answer = (!wanted.cancel).then_some(Answer {
             option: wanted.option,
             answers: wanted.answers,
             by: None,

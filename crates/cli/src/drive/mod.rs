@@ -5,5 +5,6 @@ pub(crate) mod exec;
 pub(crate) mod inbox;
 pub(crate) mod reach;
 mod rules;
+pub(crate) mod sessions;
 mod turn;
 pub(crate) mod watch;

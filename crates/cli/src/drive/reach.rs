@@ -145,7 +145,12 @@ fn live(journal: &dyn Journal, entry: SessionEntry) -> Result<SessionEntry, Fail
 }
 
 /// Waits until it is said what became of an intent. A prompt may wait as long as the turn before it runs.
-fn wait(journal: &dyn Journal, session: &SessionId, id: IntentId, long: bool) -> Result<Value, Failure> {
+pub(crate) fn wait(
+    journal: &dyn Journal,
+    session: &SessionId,
+    id: IntentId,
+    long: bool,
+) -> Result<Value, Failure> {
     let since = Instant::now();
     loop {
         if let Some(outcome) = outcome(journal, id)? {
@@ -277,7 +282,7 @@ fn answers(request: &Request, words: &[String]) -> Result<Vec<QuestionAnswer>, S
                 .iter()
                 .any(|o| o.id == **part || o.label.as_deref() == Some(*part))
         };
-        let chosen = !question.options.is_empty() && parts.iter().all(|part| known(&part));
+        let chosen = !question.options.is_empty() && parts.iter().all(|part| known(part));
         QuestionAnswer {
             question: question.id.clone(),
             options: if chosen {

@@ -103,16 +103,17 @@ impl Db<'_> {
                 .map_err(|error| bad(connection, block.first, &error))?;
             return Ok(Some((block.last, data)));
         }
-        let sql = "SELECT last, hash, data, tid FROM tape_open WHERE tid BETWEEN ?1 AND ?3 AND last >= ?2 ORDER BY tid LIMIT 1";
-        let found: Option<(u64, [u8; 32], Vec<u8>, i64)> = self.one(
+        let sql = "SELECT last, hash, data, tid, size FROM tape_open WHERE tid BETWEEN ?1 AND ?3 AND last >= ?2 ORDER BY tid LIMIT 1";
+        let found: Option<(u64, [u8; 32], Vec<u8>, i64, usize)> = self.one(
             "reading a tape",
             sql,
             params![place(tape, 0), number, end],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
         )?;
-        let Some((last, hash, data, tid)) = found else {
+        let Some((last, hash, data, tid, size)) = found else {
             return Ok(None);
         };
+        let data = tape::open_piece(data, size).map_err(|error| bad(connection, low(tid), &error))?;
         if *blake3::hash(&data).as_bytes() != hash {
             return Err(bad(connection, low(tid), "its open end does not match its hash"));
         }

@@ -152,14 +152,16 @@ impl Db<'_> {
             head = block.hash;
             next = block.last + 1;
         }
-        let open: Vec<(i64, u64, [u8; 32], Vec<u8>)> = self.list(
+        let open: Vec<(i64, u64, [u8; 32], Vec<u8>, usize)> = self.list(
             "checking tapes",
-            "SELECT tid, last, hash, data FROM tape_open WHERE tid BETWEEN ? AND ? ORDER BY tid",
+            "SELECT tid, last, hash, data, size FROM tape_open WHERE tid BETWEEN ? AND ? ORDER BY tid",
             [place(tape, 0), session_range(tape).1],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
         )?;
-        for (tid, last, hash, data) in open {
-            if *blake3::hash(&data).as_bytes() != hash {
+        for (tid, last, hash, data, size) in open {
+            let whole =
+                tape::open_piece(data, size).is_ok_and(|data| *blake3::hash(&data).as_bytes() == hash);
+            if !whole {
                 say(format!("The open end from input {} is damaged.", low(tid)));
             }
             if low(tid) < next {

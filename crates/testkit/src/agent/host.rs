@@ -157,11 +157,11 @@ impl Host {
             }
             "session/close" | "session/delete" => {
                 self.cancel(params);
-                self.stage
-                    .state()
-                    .sessions
-                    .remove(session)
-                    .ok_or_else(|| unknown_session(session))?;
+                let here = self.stage.state().sessions.remove(session).is_some();
+                let kept = method == "session/delete" && self.stage.store.get(session).is_some();
+                if !here && !kept {
+                    return Err(unknown_session(session));
+                }
                 if method == "session/delete" {
                     self.stage
                         .store
