@@ -46,9 +46,9 @@ pub(crate) struct Agent {
     /// Whether a turn that failed reads as failed on the wire.
     #[serde(default = "yes")]
     pub(crate) tells_failures: bool,
-    /// Whether a model that answers 500 fails the turn soon, rather than being asked again for minutes.
-    #[serde(default = "yes")]
-    pub(crate) fails_at_once: bool,
+    /// The words of a turn that failed since the model answered 500: the model's own, or these; `never` where the model is
+    /// asked again for minutes.
+    pub(crate) broken: Option<String>,
     /// What can be set.
     #[serde(default)]
     pub(crate) sets: Vec<Setting>,
