@@ -53,6 +53,9 @@ enum Command {
     /// Send a prompt to a session that another process hosts
     #[cfg(unix)]
     Send(drive::reach::SendArgs),
+    /// Show, change or take back the prompts that wait in a session
+    #[cfg(unix)]
+    Queue(drive::queue::Args),
     /// Answer what an agent asks
     #[cfg(unix)]
     Answer(drive::reach::AnswerArgs),
@@ -131,6 +134,8 @@ fn main() -> std::process::ExitCode {
         Command::Sessions(args) => drive::sessions::run(&args),
         #[cfg(unix)]
         Command::Send(args) => drive::reach::send(&args),
+        #[cfg(unix)]
+        Command::Queue(args) => drive::queue::run(&args),
         #[cfg(unix)]
         Command::Answer(args) => drive::reach::answer(&args),
         #[cfg(unix)]

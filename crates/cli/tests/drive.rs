@@ -331,6 +331,21 @@ fn another_process_answers_sends_and_stops() {
     world.says("Waiting.");
     let queued = out(&world.run(&["send", "last", "and then this", "--no-wait"]));
     assert!(queued.contains("intent"), "{queued}");
+    let waiting = world.lines(&["queue", "last", "--json"]);
+    let number = waiting[0]["number"].as_u64().expect("a number").to_string();
+    out(&world.run(&["queue", "last", "--edit", &number, "and", "then", "that"]));
+    let changed = out(&world.run(&["queue", "last"]));
+    assert!(
+        changed.contains("and then that") && changed.contains("cli:ann"),
+        "{changed}"
+    );
+    out(&world.run(&["queue", "last", "--withdraw", &number]));
+    assert_eq!(
+        out(&world.run(&["queue", "last"])),
+        "Nothing waits in this session.\n"
+    );
+    let gone = world.run(&["queue", "last", "--withdraw", &number]);
+    assert_eq!(code(&gone), 1, "{}", said(&gone));
     assert_eq!(out(&world.run(&["stop", "last"])), "Stopped.\n");
     let output = World::end(child);
     assert_eq!(code(&output), 13, "{}", said(&output));

@@ -407,3 +407,18 @@ fn of_two_starts_each_helper_stands_under_the_one_described_like_it() {
         [json!("c1"), json!("c2"), json!("c3"), Value::Null]
     );
 }
+
+#[test]
+fn a_helper_told_by_a_standard_update_stands_in_the_turn_it_names() {
+    let mut talk = Talk::new();
+    talk.prompt("p1");
+    talk.says("p1", "one");
+    talk.prompt("p2");
+    talk.says("p2", "two");
+    talk.tool(
+        "p2",
+        json!({"sessionUpdate": "subagent_update", "sessionId": "H", "title": "Look", "state": "running"}),
+    );
+    let told = talk.told();
+    assert_eq!(told.one("helper")["turn"], told.of("turn")[1]["id"]);
+}

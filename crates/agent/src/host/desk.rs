@@ -95,6 +95,8 @@ pub(super) struct Desk {
     pub(super) turns: Turns,
     /// Requests that the rows of the line at hand ask.
     asked: Option<Arc<Row>>,
+    /// Requests whose rows have settled while the agent waits.
+    pub(super) settled: Vec<OwnedId>,
     /// Intents that could not be looked at yet.
     pub(super) early: VecDeque<Intent>,
     /// Lines that wait until what is before them is saved.
@@ -180,6 +182,7 @@ impl Desk {
             provider: None,
             turns: Turns::default(),
             asked: None,
+            settled: Vec::new(),
             early: VecDeque::new(),
             unsaved: VecDeque::new(),
             outcomes: VecDeque::new(),
@@ -206,6 +209,12 @@ impl Desk {
             let wait = self
                 .next_deadline()
                 .map_or(Duration::from_secs(3600), |at| at.saturating_duration_since(now));
+            // What is not saved yet may fail to be; nothing else would tell of that.
+            let wait = if self.recorder.store().store.is_saved() {
+                wait
+            } else {
+                wait.min(RETRY)
+            };
             let deaf = never();
             let output = if self.reads() { &self.output } else { &deaf };
             select! {
@@ -248,6 +257,11 @@ impl Desk {
     /// Whether the session is on its way to its end.
     pub(super) fn is_closing(&self) -> bool {
         self.closing.is_some() || self.exit.is_some()
+    }
+
+    /// Whether somebody has asked for the end.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.closing.is_some()
     }
 
     // --- What comes ---
@@ -359,7 +373,10 @@ impl Desk {
                 let method = call.method;
                 match outcome {
                     Ok(result) => self.answered(call.purpose, Ok(result)),
-                    Err(error) => self.answered(call.purpose, Err(CallError::of(method, &error))),
+                    Err(error) => {
+                        let error = CallError::of(method, &error, self.recorder.spoken(CONNECTION));
+                        self.answered(call.purpose, Err(error));
+                    }
                 }
             }
             Err(fault) => {
@@ -451,13 +468,22 @@ impl Desk {
         if self.unsaved.is_empty() {
             return;
         }
-        if self.recorder.store_mut().store.save().is_err() {
-            self.retry = Some(Instant::now() + RETRY);
+        if !self.save() {
             return;
         }
         while let Some((call, line)) = self.unsaved.pop_front() {
             self.push(call, &line);
         }
+    }
+
+    /// Waits until all that is recorded is saved; what cannot be saved now is tried again later.
+    fn save(&mut self) -> bool {
+        // A journal in trouble goes on trying by itself; waiting for it here would only hold the loop up.
+        let saved = self.trouble().is_none() && self.recorder.store_mut().store.save().is_ok();
+        if !saved {
+            self.retry_soon();
+        }
+        saved
     }
 
     fn push(&mut self, call: Option<i64>, line: &str) {
@@ -540,6 +566,10 @@ impl Desk {
     }
 
     fn tell_outcomes(&mut self) {
+        // Whoever reads an outcome finds in the rows what it speaks of, also after a crash.
+        if self.outcomes.is_empty() || !self.save() {
+            return;
+        }
         while let Some((intent, outcome)) = self.outcomes.front() {
             let generation = self.recorder.store().store.generation(&intent.session).cloned();
             let Some(generation) = generation else {
@@ -547,10 +577,7 @@ impl Desk {
                 continue;
             };
             match self.journal.finish_intent(intent.id, &generation, outcome) {
-                Err(error) if passes(&error) => {
-                    self.retry = Some(Instant::now() + RETRY);
-                    return;
-                }
+                Err(error) if passes(&error) => return self.retry_soon(),
                 // Done, or no longer ours to say.
                 _ => drop(self.outcomes.pop_front()),
             }
@@ -588,6 +615,7 @@ impl Desk {
                 self.intent(intent);
             }
         }
+        self.answer_settled();
         self.note_trouble(now);
         while let Some((id, after)) = self.peer.overdue(now) {
             let Some(call) = self.peer.forget(id) else { break };
@@ -623,9 +651,14 @@ impl Desk {
                 standing.trouble = text;
             }
         }
-        if matches!(trouble, Some(Trouble::Lasting(_))) && self.closing.is_none() {
+        if let Some(Trouble::Lasting(why)) = trouble
+            && self.closing.is_none()
+        {
             // What cannot be recorded must not go on.
-            self.closing = Some(Closing::Parting);
+            if self.stage == Stage::Start {
+                self.fail(StartError::Journal(why));
+            }
+            self.closing.get_or_insert(Closing::Parting);
             self.process.end();
         }
     }

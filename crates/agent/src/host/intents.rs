@@ -22,6 +22,11 @@ impl Desk {
         if self.stage != Stage::Ready {
             return self.early.push_back(wanted);
         }
+        if self.trouble().is_some() && wanted.kind != intent::PROMPT {
+            // It could not be claimed either, and trying would hold the loop up.
+            self.early.push_back(wanted);
+            return self.retry_soon();
+        }
         if self.is_closing() {
             // It stays open for whoever holds the session next.
             return;
@@ -161,7 +166,13 @@ pub(super) fn sentence(error: &CallError) -> String {
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
-fn read<T: serde::de::DeserializeOwned>(claimed: &Intent) -> Result<T, Value> {
-    serde_json::from_str(claimed.payload.as_str())
-        .map_err(|error| json!({ "error": format!("It cannot be read: {error}.") }))
+/// What an intent says; an outcome where it cannot be read.
+pub(super) fn read<T: serde::de::DeserializeOwned>(claimed: &Intent) -> Result<T, Value> {
+    let fault = |why: String| json!({ "error": format!("It cannot be read: {why}.") });
+    let payload = claimed.payload.as_str();
+    if !payload.trim_start().starts_with('{') {
+        // A list would do for the members in their order, which is nobody's intent.
+        return Err(fault("it is no JSON object".to_owned()));
+    }
+    serde_json::from_str(payload).map_err(|error| fault(error.to_string()))
 }

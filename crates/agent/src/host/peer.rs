@@ -7,6 +7,8 @@
 use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
+use tapline_recorder::Dialect;
+use tapline_wire::client::AUTH_REQUIRED;
 use tapline_wire::{AgentError, Id, OwnedId, RawValue, TooLongHint};
 
 /// How many of our calls may wait for an answer.
@@ -27,6 +29,8 @@ pub enum CallError {
         code: i64,
         /// The agent's words, as far as it gave any, else its message.
         words: String,
+        /// It says that nobody is signed in, by the code for that or in this agent's own words.
+        sign_in: bool,
     },
     /// The agent's answer could not be read.
     #[error("the agent's answer to {method} could not be read: {why}")]
@@ -79,8 +83,13 @@ impl CallError {
         }
     }
 
-    /// The refusal of an agent.
-    pub(super) fn of(method: &'static str, error: &AgentError<'_>) -> Self {
+    /// Whether the agent says that nobody is signed in.
+    pub fn asks_for_sign_in(&self) -> bool {
+        matches!(self, Self::Agent { sign_in: true, .. })
+    }
+
+    /// The refusal of an agent that speaks this dialect.
+    pub(super) fn of(method: &'static str, error: &AgentError<'_>, spoken: Option<&dyn Dialect>) -> Self {
         if !error.readable {
             return Self::Unreadable {
                 method,
@@ -91,6 +100,9 @@ impl CallError {
         Self::Agent {
             method,
             code: error.code,
+            sign_in: spoken.map_or(error.code == AUTH_REQUIRED, |spoken| {
+                spoken.asks_for_sign_in(error)
+            }),
             words: words.map_or_else(
                 || error.message.clone().into_owned(),
                 std::borrow::Cow::into_owned,

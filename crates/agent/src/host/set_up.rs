@@ -80,11 +80,15 @@ impl Desk {
         if self.stage != Stage::Start {
             return;
         }
+        if self.is_given_up() {
+            // Nothing more is begun with an agent that is asked to leave.
+            return self.fail(StartError::GivenUp);
+        }
         match (purpose, outcome) {
             (Purpose::Initialize, Ok(result)) => self.initialized(result),
             (Purpose::Authenticate, Ok(_)) => self.open(),
             (Purpose::New | Purpose::Load | Purpose::Resume, Ok(result)) => self.opened(purpose, result),
-            (_, Err(error)) if error.code() == Some(client::AUTH_REQUIRED) => self.sign_in(error),
+            (_, Err(error)) if error.asks_for_sign_in() => self.sign_in(error),
             (Purpose::Load | Purpose::Resume, Err(error)) => self.lost(error),
             (_, Err(error)) => self.fail_set_up(error),
             _ => {}
@@ -266,7 +270,7 @@ impl Desk {
     }
 
     /// The session never begins.
-    fn fail(&mut self, error: StartError) {
+    pub(super) fn fail(&mut self, error: StartError) {
         self.stage = Stage::Failed;
         if let Some(begun) = self.begun.take() {
             let _ = begun.send(Err(error));

@@ -18,6 +18,7 @@ use tapline_wire::{Block, RawValue};
 
 use super::desk::{Desk, Purpose};
 use super::intent;
+use super::intents::read;
 use super::peer::CallError;
 use super::set_up::Stage;
 
@@ -129,16 +130,10 @@ impl Desk {
     }
 
     fn send_prompt(&mut self, claimed: Intent) {
-        let read = serde_json::from_str::<intent::Prompt>(claimed.payload.as_str());
-        let prompt = match read {
+        let prompt = match read::<intent::Prompt>(&claimed) {
             Ok(prompt) if !prompt.text.is_empty() || !prompt.parts.is_empty() => prompt,
             Ok(_) => return self.outcome(&claimed, &json!({ "error": "The prompt is empty." })),
-            Err(error) => {
-                return self.outcome(
-                    &claimed,
-                    &json!({ "error": format!("The prompt cannot be read: {error}.") }),
-                );
-            }
+            Err(outcome) => return self.outcome(&claimed, &outcome),
         };
         if self.standing().deaf {
             let why = "The agent has closed its output, so nothing it did would be heard. Stop it and resume the session.";

@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod exec;
 pub(crate) mod inbox;
+pub(crate) mod queue;
 pub(crate) mod reach;
 mod rules;
 pub(crate) mod sessions;

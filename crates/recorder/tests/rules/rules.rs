@@ -157,6 +157,30 @@ fn turns_an_error_that_is_no_error_has_no_words_of_the_agent() {
 }
 
 #[test]
+fn turns_an_answer_that_is_built_wrongly_fails_its_turn_at_once() {
+    for answer in [
+        json!({"jsonrpc": "2.0", "id": 1}),
+        json!({"jsonrpc": "2.0", "id": 1, "result": {}, "error": {"code": 1, "message": "Both"}}),
+    ] {
+        let mut t = Tape::new();
+        t.prompt(1, "Go");
+        t.agent_sends(&answer);
+        t.shows(&[
+            "1 turn prompt failed",
+            "1 user accepted \"Go\"",
+            "1 status error \"The agent's answer could not be read.\"",
+        ]);
+        let told = t.told(|t| t.agent_sends(&answer));
+        assert!(
+            told[0].starts_with("envelope-"),
+            "nobody waits for a second one: {told:?}"
+        );
+        t.prompt(2, "Next");
+        t.ends(2, "end_turn");
+    }
+}
+
+#[test]
 fn turns_ids_are_matched_exactly() {
     let mut t = Tape::new();
     t.prompt(1, "Go");
@@ -195,7 +219,8 @@ fn words_data_that_cannot_be_read_is_no_blob_and_has_the_size_it_would_have() {
         };
         let image = message.content.media().next();
         assert!(
-            matches!(image, Some(Part::Image(media)) if media.bytes == Some(bytes) && media.blob.is_some() == blob),
+            matches!(image, Some(Part::Image(media)) if media.bytes == Some(bytes) && media.blob.is_some() == blob
+                && media.media_type.as_deref() == Some("image/png")),
             "{image:?}"
         );
     }
@@ -221,14 +246,47 @@ fn words_files_are_called_what_their_uri_ends_with() {
             unreachable!()
         };
         let file = user.content.media().next();
-        assert!(
-            matches!(file, Some(Part::File(file)) if file.name.as_deref() == name && file.bytes == Some(4) && file.text.as_deref() == Some("four")),
-            "{file:?}"
-        );
+        let file = serde_json::to_value(file).expect("a part has a JSON form");
+        let mut expected =
+            json!({"type": "file", "media_type": "text/plain", "uri": uri, "bytes": 4, "text": "four"});
+        if let Some(name) = name {
+            expected["name"] = json!(name);
+        }
+        assert_eq!(file, expected);
     }
 }
 
 // Tools and requests
+
+#[test]
+fn requests_with_an_id_that_is_open_are_the_first_ones_again() {
+    let mut t = Tape::new();
+    t.prompt(1, "Go");
+    t.asks(7, "session/request_permission", permission(Some("s"), "a"));
+    let told = t.told(|t| t.asks(7, "session/request_permission", permission(Some("s"), "b")));
+    assert_eq!(told, ["request-doubled"]);
+    t.client_answers(7, selected("y"));
+    t.shows(&[
+        "1 turn prompt open",
+        "1 user accepted \"Go\"",
+        "1 request permission allowed \"Run it\"",
+    ]);
+    // Once it is answered, or its turn is over, the id is free.
+    t.asks(7, "session/request_permission", permission(Some("s"), "c"));
+    t.ends(1, "end_turn");
+    t.prompt(2, "Next");
+    t.asks(7, "session/request_permission", permission(Some("s"), "d"));
+    t.client_answers(7, selected("n"));
+    let outcomes: Vec<String> = t
+        .rows()
+        .iter()
+        .filter_map(|row| match &row.body {
+            Body::Request(request) => request.outcome.map(|outcome| outcome.to_string()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(outcomes, ["allowed", "cancelled", "rejected"]);
+}
 
 #[test]
 fn requests_without_a_session_belong_to_the_one_that_runs() {
