@@ -103,8 +103,8 @@ impl Draft {
 
     /// The start of the word before the cursor.
     fn word_start(&self) -> usize {
-        let words = self.before().unicode_word_indices();
-        words.last().map_or(0, |(at, _)| at)
+        let mut words = self.before().unicode_word_indices();
+        words.next_back().map_or(0, |(at, _)| at)
     }
 
     /// The end of the word behind the cursor.

@@ -449,10 +449,8 @@ impl<'a> Talk<'a> {
         if self.host.is_starting() && !self.began {
             return self.quit(Leave::Interrupted);
         }
-        if !self.writer.throw_away() {
-            if self.editing.take().is_none() {
-                self.say_hint("Ctrl-D or /quit leaves.");
-            }
+        if !self.writer.throw_away() && self.editing.take().is_none() {
+            self.say_hint("Ctrl-D or /quit leaves.");
         }
     }
 
