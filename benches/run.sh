@@ -12,7 +12,7 @@ target=${CARGO_TARGET_DIR:-target}/release
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-cargo build --release --quiet -p tapline-cli -p tapline-testkit -p tapline-recorder --bins --examples
+cargo build --release --quiet -p tapline-cli -p tapline-testkit -p tapline-recorder -p tapline-agent --bins --examples
 for peer in harness-acp acpx; do
     [ -d "benches/peers/$peer/node_modules" ] || (cd "benches/peers/$peer" && npm install --silent --no-save --no-audit --no-fund)
 done
@@ -54,6 +54,14 @@ echo
 echo "memory of the recorder"
 "$target/examples/flat" 1000000 3000000
 
+echo
+echo "recorded: frames a second, memory, bytes; a message streamed at 50 chunks a second (it takes its time)"
+"$target/examples/recorded" "$scratch/recorded" 10000 100000 1000000
+for message in "300 20" "300 100"; do
+    # shellcheck disable=SC2086
+    "$target/examples/streamed" "$scratch/streamed" $message
+done
+
 if command -v valgrind >/dev/null; then
     instructions() {
         valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null \
@@ -84,4 +92,6 @@ if [ -x /usr/bin/time ]; then
     echo
     echo "a turn of 20,000 chunks, whole process"
     benches/peers/acpx/turn.sh "$target/tapline" | sed 's/^/  /'
+    TAPLINE_HOME="$scratch/turn" /usr/bin/time -f '  tapline wrap, recorded: %e s; peak memory %M KiB (the largest of its processes)' \
+        "$target/examples/drive" "$target/tapline" wrap -- "$target/tapline" demo-agent builtin:stream-20000 2>&1 >/dev/null
 fi

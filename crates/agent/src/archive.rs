@@ -146,9 +146,14 @@ impl JournalLedger {
         held.and_then(|held| held.generation.as_ref())
     }
 
-    /// A row as its last change left it, saved or not.
+    /// A row as it stands now, saved or not.
     pub fn newest(&self, id: &RowId) -> Option<Arc<Row>> {
         self.lookup.row(id)
+    }
+
+    /// Whether all that was given is on stable storage.
+    pub fn is_saved(&self) -> bool {
+        self.writer.saved_input() >= self.number
     }
 
     /// Whether what comes now was saved before.

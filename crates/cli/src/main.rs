@@ -50,9 +50,15 @@ enum Command {
     /// Go on with a session: the agent loads it, and is given a prompt
     #[cfg(unix)]
     Resume(drive::exec::ResumeArgs),
+    /// List the sessions that an agent itself keeps
+    #[cfg(unix)]
+    Sessions(drive::sessions::Args),
     /// Send a prompt to a session that another process hosts
     #[cfg(unix)]
     Send(drive::reach::SendArgs),
+    /// Show, change or take back the prompts that wait in a session
+    #[cfg(unix)]
+    Queue(drive::queue::Args),
     /// Answer what an agent asks
     #[cfg(unix)]
     Answer(drive::reach::AnswerArgs),
@@ -130,7 +136,11 @@ fn main() -> std::process::ExitCode {
         #[cfg(unix)]
         Command::Resume(args) => drive::exec::resume(&args),
         #[cfg(unix)]
+        Command::Sessions(args) => drive::sessions::run(&args),
+        #[cfg(unix)]
         Command::Send(args) => drive::reach::send(&args),
+        #[cfg(unix)]
+        Command::Queue(args) => drive::queue::run(&args),
         #[cfg(unix)]
         Command::Answer(args) => drive::reach::answer(&args),
         #[cfg(unix)]

@@ -1,45 +1,18 @@
 //! The journal through the commands: real processes, a real SQLite file.
 #![cfg(unix)]
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+mod common;
+
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use common::{bare, fixture, run, tapline, text};
 use serde_json::{Value, json};
 use tapline_journal::{Follow, Home, Journal, News, SessionQuery, SqliteJournal, Status, Watch, Window};
 use tapline_testkit::client::{Talk, play};
 use tapline_testkit::recording::Recording;
 use tapline_timeline::{Body, SessionId};
-
-fn tapline(home: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tapline"));
-    command
-        .args(arguments)
-        .env("TAPLINE_HOME", home)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::null());
-    command
-}
-
-fn run(home: &Path, arguments: &[&str]) -> Output {
-    tapline(home, arguments).output().expect("tapline runs")
-}
-
-fn text(output: &Output) -> String {
-    assert!(
-        output.status.success(),
-        "{:?}: {}",
-        output.status,
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout.clone()).expect("text")
-}
-
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fixtures")
-        .join(name)
-}
 
 /// An agent that follows a script, under `wrap`.
 fn wrapped(home: &Path, agent: &[&str]) -> Child {
@@ -52,39 +25,6 @@ fn wrapped(home: &Path, agent: &[&str]) -> Child {
         .stderr(Stdio::null())
         .spawn()
         .expect("starts")
-}
-
-/// Rows without what differs between two records of the same traffic: ids, times, numbers.
-fn bare(lines: &str) -> Vec<Value> {
-    let mut rows: Vec<Value> = lines
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
-        .filter(|row| row["kind"] != "session")
-        .collect();
-    for row in &mut rows {
-        let row = row.as_object_mut().expect("an object");
-        for name in [
-            "id",
-            "session",
-            "turn",
-            "parent",
-            "tool",
-            "child",
-            "frames",
-            "cursor",
-            "revision",
-            "at",
-            "ended_at",
-            "t_ms",
-            "ended_t_ms",
-        ] {
-            row.remove(name);
-        }
-        if let Some(answer) = row.get_mut("answer").and_then(Value::as_object_mut) {
-            answer.remove("at");
-        }
-    }
-    rows
 }
 
 #[test]

@@ -3,11 +3,18 @@
 //! A value over [`LARGE_BYTES`] is taken out as it is spelled and stored once under its hash; a list beside the JSON says
 //! where it stood. Nothing passes through a JSON tree on the way: what an agent wrote (big numbers, doubled members,
 //! odd spelling) comes back byte for byte. Rows below the limit, nearly all, are written as they are.
+//!
+//! The longest message has 16 MiB. On its way to the disk its text is taken out of the row before there is JSON of the
+//! whole, so that it stands in memory twice at most: as it is and as JSON.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tapline_timeline::{Body, Media, Part, Row, ToolItem};
+use tapline_timeline::{Body, Content, Media, Part, Row, ToolItem};
 
 /// Size from which a value is stored as a blob, in bytes of its JSON.
 pub const LARGE_BYTES: usize = 16 * 1024;
@@ -18,8 +25,10 @@ pub(crate) struct Stored {
     pub(crate) json: String,
     /// What was taken out.
     pub(crate) taken: Vec<Taken>,
-    /// The values taken out: hash and bytes.
-    pub(crate) blobs: Vec<(String, Vec<u8>)>,
+    /// The JSON out of which values were taken.
+    sources: Vec<String>,
+    /// The values taken out: hash, number of the source, and place in it.
+    blobs: Vec<(String, usize, Range<usize>)>,
     /// All blobs that the row needs, those of its attachments included.
     pub(crate) uses: Vec<String>,
 }
@@ -41,23 +50,34 @@ pub(crate) fn blob_hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().as_str().to_owned()
 }
 
-/// The form in which a row is stored.
-pub(crate) fn store(row: &Row) -> Result<Stored, serde_json::Error> {
-    let json = if row.cursor.is_some() {
-        let mut plain = row.clone();
-        plain.cursor = None;
-        serde_json::to_string(&plain)?
-    } else {
-        serde_json::to_string(row)?
-    };
+/// The form in which a row is stored. A row that nobody else holds is gone as soon as its JSON is there.
+pub(crate) fn store(mut row: Arc<Row>) -> Result<Stored, serde_json::Error> {
+    if row.cursor.is_some() {
+        Arc::make_mut(&mut row).cursor = None;
+    }
     let mut stored = Stored {
-        json,
-        uses: attachments(row),
+        uses: attachments(&row),
         ..Stored::default()
     };
+    if let Some(text) = take_text(&mut row) {
+        let json = json_of(text.as_text())?;
+        drop(text);
+        let blob = stored.keep(0, 0..json.len(), json.as_bytes());
+        stored.sources.push(json);
+        stored.taken.push(Taken {
+            member: "text".to_owned(),
+            item: None,
+            blob,
+        });
+    }
+    stored.json = serde_json::to_string(&*row)?;
+    drop(row);
     if stored.json.len() > LARGE_BYTES {
         take_large(&mut stored)?;
     }
+    stored
+        .uses
+        .extend(stored.blobs.iter().map(|(hash, ..)| hash.clone()));
     Ok(stored)
 }
 
@@ -103,29 +123,71 @@ pub(crate) fn load<E: From<String>>(
     serde_json::from_str(&whole).map_err(say)
 }
 
+/// Takes the text out of a message that is nothing but a long text, unless somebody else holds the row.
+fn take_text(row: &mut Arc<Row>) -> Option<Content> {
+    let row = Arc::get_mut(row)?;
+    let content = match &mut row.body {
+        Body::Assistant(message) | Body::Reasoning(message) => &mut message.content,
+        _ => return None,
+    };
+    let is_long = content.is_plain() && content.as_text().len() > LARGE_BYTES;
+    is_long.then(|| std::mem::take(content))
+}
+
+/// The JSON of a long text. It is measured before it is written, since a buffer that grows may stand in memory twice.
+fn json_of(text: &str) -> Result<String, serde_json::Error> {
+    let mut length = Length(0);
+    serde_json::to_writer(&mut length, text)?;
+    let mut json = Vec::with_capacity(length.0);
+    serde_json::to_writer(&mut json, text)?;
+    // serde_json writes nothing but UTF-8.
+    String::from_utf8(json).map_err(serde::ser::Error::custom)
+}
+
+/// Counts what is written.
+struct Length(usize);
+
+impl std::io::Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 fn take_large(stored: &mut Stored) -> Result<(), serde_json::Error> {
-    let mut members: Members = serde_json::from_str(&stored.json)?;
+    let whole = std::mem::take(&mut stored.json);
+    let source = stored.sources.len();
+    let members: IndexMap<String, &RawValue> = serde_json::from_str(&whole)?;
     let hole = serde_json::value::to_raw_value(&())?;
-    for (name, value) in &mut members {
+    let mut rest: IndexMap<&str, Cow<'_, RawValue>> = IndexMap::with_capacity(members.len());
+    for (name, value) in &members {
+        let value = *value;
         if value.get().len() <= LARGE_BYTES {
+            rest.insert(name, Cow::Borrowed(value));
             continue;
         }
         if !matches!(name.as_str(), "content" | "parts") {
-            let blob = keep(&mut stored.blobs, std::mem::replace(value, hole.clone()));
+            let blob = stored.keep(source, place_in(&whole, value), value.get().as_bytes());
             stored.taken.push(Taken {
                 member: name.clone(),
                 item: None,
                 blob,
             });
+            rest.insert(name, Cow::Borrowed(&hole));
             continue;
         }
-        let mut items: Vec<Members> = serde_json::from_str(value.get())?;
+        let mut items: Vec<IndexMap<String, &RawValue>> = serde_json::from_str(value.get())?;
         for (index, item) in items.iter_mut().enumerate() {
             for (member, value) in item
                 .iter_mut()
                 .filter(|(_, value)| value.get().len() > LARGE_BYTES)
             {
-                let blob = keep(&mut stored.blobs, std::mem::replace(value, hole.clone()));
+                let blob = stored.keep(source, place_in(&whole, value), value.get().as_bytes());
+                *value = &hole;
                 stored.taken.push(Taken {
                     member: name.clone(),
                     item: Some((index, member.clone())),
@@ -133,16 +195,30 @@ fn take_large(stored: &mut Stored) -> Result<(), serde_json::Error> {
                 });
             }
         }
-        *value = serde_json::value::to_raw_value(&items)?;
+        rest.insert(name, Cow::Owned(serde_json::value::to_raw_value(&items)?));
     }
-    stored
-        .uses
-        .extend(stored.blobs.iter().map(|(hash, _)| hash.clone()));
-    stored.json = serde_json::to_string(&members)?;
+    stored.json = serde_json::to_string(&rest)?;
+    stored.sources.push(whole);
     Ok(())
 }
 
 impl Stored {
+    /// The values taken out: hash and bytes.
+    pub(crate) fn blobs(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.blobs
+            .iter()
+            .map(|(hash, source, place)| (hash.as_str(), &self.sources[*source].as_bytes()[place.clone()]))
+    }
+
+    /// Notes a value that stands there, and returns its hash.
+    fn keep(&mut self, source: usize, place: Range<usize>, bytes: &[u8]) -> String {
+        let hash = blob_hash(bytes);
+        if !self.blobs.iter().any(|(known, ..)| *known == hash) {
+            self.blobs.push((hash.clone(), source, place));
+        }
+        hash
+    }
+
     /// The list of what was taken out, as it is stored beside the JSON.
     pub(crate) fn taken_json(&self) -> Option<String> {
         // Names, numbers and hashes always have a JSON form.
@@ -150,13 +226,10 @@ impl Stored {
     }
 }
 
-fn keep(blobs: &mut Vec<(String, Vec<u8>)>, value: Box<RawValue>) -> String {
-    let bytes = Box::<str>::from(value).into_boxed_bytes().into_vec();
-    let hash = blob_hash(&bytes);
-    if !blobs.iter().any(|(known, _)| *known == hash) {
-        blobs.push((hash.clone(), bytes));
-    }
-    hash
+/// Where a value stands in the JSON that it is a slice of.
+fn place_in(whole: &str, value: &RawValue) -> Range<usize> {
+    let from = value.get().as_ptr().addr() - whole.as_ptr().addr();
+    from..from + value.get().len()
 }
 
 /// Blobs that the row names itself: attachments, and what is kept whole of a member that was cut.
@@ -218,9 +291,12 @@ mod tests {
     }
 
     fn back(stored: &Stored) -> Row {
-        let blobs: HashMap<_, _> = stored.blobs.iter().cloned().collect();
+        let blobs: HashMap<_, _> = stored.blobs().collect();
         load(&stored.json, stored.taken_json().as_deref(), &mut |hash| {
-            blobs.get(hash).cloned().ok_or_else(|| format!("no blob {hash}"))
+            blobs
+                .get(hash)
+                .map(|bytes| bytes.to_vec())
+                .ok_or_else(|| format!("no blob {hash}"))
         })
         .unwrap()
     }
@@ -237,7 +313,7 @@ mod tests {
             name: Some("n".into()),
             payload: Some(Json::parse(&payload).unwrap()),
         }));
-        let stored = store(&unknown).unwrap();
+        let stored = store(Arc::new(unknown.clone())).unwrap();
         assert!(stored.json.len() < 400, "{}", stored.json);
         assert_eq!(stored.blobs.len(), 1);
         assert_eq!(back(&stored), unknown);
@@ -255,7 +331,7 @@ mod tests {
             ], "output": "z".repeat(20_000),
         });
         let row: Row = serde_json::from_value(tool).unwrap();
-        let stored = store(&row).unwrap();
+        let stored = store(Arc::new(row.clone())).unwrap();
         assert_eq!(
             (stored.taken.len(), stored.blobs.len(), stored.uses.len()),
             (3, 2, 3)
@@ -265,10 +341,28 @@ mod tests {
     }
 
     #[test]
+    fn a_long_message_comes_back_whether_somebody_else_holds_it_or_not() {
+        let text = "said \"so\", and \n again. ".repeat(2_000);
+        let message = row(Body::Assistant(tapline_timeline::Message {
+            state: tapline_timeline::TextState::Ended,
+            superseded: false,
+            content: tapline_timeline::Content::text(text),
+        }));
+        let held = Arc::new(message.clone());
+        let (alone, shared) = (
+            store(Arc::new(message.clone())).unwrap(),
+            store(Arc::clone(&held)).unwrap(),
+        );
+        assert!(alone.json.len() < 400 && shared.json.len() < 400);
+        assert!(alone.blobs().eq(shared.blobs()) && alone.uses == shared.uses);
+        assert_eq!((back(&alone), back(&shared)), (message.clone(), message));
+    }
+
+    #[test]
     fn a_missing_blob_is_an_error() {
-        let stored = store(&row(Body::System(tapline_timeline::Content::text(
+        let stored = store(Arc::new(row(Body::System(tapline_timeline::Content::text(
             "q".repeat(LARGE_BYTES),
-        ))))
+        )))))
         .unwrap();
         let read = load::<String>(&stored.json, stored.taken_json().as_deref(), &mut |hash| {
             Err(hash.to_owned())

@@ -22,7 +22,7 @@
 //! - **settled-by-whoever-looks** A session whose owner's process is gone never reads as running: the owner holds a lock
 //!   that the system drops. `contract`: `a_dead_owner_is_settled`.
 //! - **asked-once** An intent is claimed by one. `contract`: `an_intent_is_claimed_once`.
-//! - **bounded** [`BACKLOG_BYTES`], [`GATHER_BYTES`], [`GATHER_TAPE_BYTES`], [`SESSIONS_LIMIT`], [`INDEX_BYTES`],
+//! - **bounded** [`BACKLOG_BYTES`], [`PATIENT_BYTES`], [`GATHER_BYTES`], [`GATHER_TAPE_BYTES`], [`SESSIONS_LIMIT`], [`INDEX_BYTES`],
 //!   [`QUERY_WORDS`], [`BLOCK_LIMIT`]; a writer that is refused is told.
 //! - **never-silently-shortened** A file that is damaged, foreign or newer is told and left as it is.
 //!   `tests/faults.rs`.
@@ -57,7 +57,8 @@ pub use sqlite::{GROUP_COMMIT, LOCK_WAIT, RETRY, SqliteJournal, SqliteOptions};
 pub use tape::{BLOCK_BYTES, BLOCK_LIMIT};
 pub use text::{INDEX_BYTES, QUERY_WORDS};
 pub use writer::{
-    BACKLOG_BYTES, GATHER_TAPE_BYTES, GATHER_TIME, OnSaved, RowLookup, SESSIONS_LIMIT, Writer, WriterOptions,
+    BACKLOG_BYTES, GATHER_TAPE_BYTES, GATHER_TIME, OnSaved, PATIENT_BYTES, RowLookup, SESSIONS_LIMIT, Writer,
+    WriterOptions,
 };
 
 /// Entries of a list, where the caller names no number.

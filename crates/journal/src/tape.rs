@@ -3,7 +3,8 @@
 //! A record is number, time, length and bytes, all little-endian. A block holds about [`BLOCK_BYTES`] of records,
 //! compressed; its hash covers the hash of the block before, its own place and the records as they were before
 //! compression. So nothing on a tape can be changed, left out or moved without every later hash telling, and another
-//! version of the compressor changes no hash. The open end is stored plain, record by record, with each commit.
+//! version of the compressor changes no hash. The open end is stored with each commit, in pieces that are packed as well:
+//! the frames of a streamed message differ in little, and each piece shares its pages with nothing.
 
 use tapline_timeline::Time;
 
@@ -152,6 +153,11 @@ pub(crate) fn unpack(data: &[u8], size: usize) -> Result<Vec<u8>, String> {
     } else {
         Ok(out)
     }
+}
+
+/// A piece of the open end as it was before it was packed; with size 0 it stands plain.
+pub(crate) fn open_piece(data: Vec<u8>, size: usize) -> Result<Vec<u8>, String> {
+    if size == 0 { Ok(data) } else { unpack(&data, size) }
 }
 
 #[cfg(test)]

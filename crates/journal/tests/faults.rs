@@ -41,7 +41,7 @@ fn a_full_disk_is_told_and_what_was_saved_stays() {
     let journal = SqliteJournal::open_with(
         &home,
         SqliteOptions {
-            max_pages: Some(120),
+            max_bytes: Some(480 * 1024),
             ..SqliteOptions::default()
         },
     )
@@ -273,6 +273,40 @@ fn a_writer_that_is_far_behind_is_refused_and_loses_nothing() {
     );
 }
 
+/// Nothing can be committed, so a writer with patience waits for it at the limit, and is told when it is at its end.
+#[test]
+fn a_patient_writer_waits_at_its_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::at(dir.path());
+    let options = SqliteOptions {
+        lock_wait: Some(std::time::Duration::from_secs(60)),
+        ..SqliteOptions::default()
+    };
+    let journal = SqliteJournal::open_with(&home, options).unwrap();
+    let patient = WriterOptions {
+        patience: Some(std::time::Duration::from_millis(1)),
+        on_saved: None,
+    };
+    let mut writer = journal.writer("c", patient).unwrap();
+    let other = Connection::open(home.database()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut taken = 0;
+    let (bytes, limit) = loop {
+        taken += 1;
+        writer.input(taken, None, &[7; 100_000]).unwrap();
+        match writer.seal() {
+            Ok(()) => {}
+            Err(Error::Behind { bytes, limit }) => break (bytes, limit),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert!(bytes > PATIENT_BYTES && limit == PATIENT_BYTES);
+    assert!(taken as usize * 100_000 > PATIENT_BYTES - 200_000, "not before");
+    other.execute_batch("ROLLBACK").unwrap();
+    writer.flush().unwrap();
+    assert_eq!(writer.saved_input(), taken, "what was taken is kept");
+}
+
 #[test]
 fn every_list_and_search_uses_an_index() {
     let dir = tempfile::tempdir().unwrap();
@@ -286,7 +320,7 @@ fn every_list_and_search_uses_an_index() {
         "SELECT rid FROM rows WHERE session = 1 AND cursor > 5 ORDER BY cursor LIMIT 5",
         "SELECT rid FROM rows WHERE rid BETWEEN 1 AND 5 ORDER BY rid DESC LIMIT 5",
         "SELECT rid FROM rows WHERE session = 1 AND open = 1 ORDER BY rid",
-        "SELECT aid FROM appends WHERE rid = 1 AND aid > 5 ORDER BY aid",
+        "SELECT aid FROM appends WHERE aid BETWEEN 1 AND 5 AND rid = 1 ORDER BY aid",
         "SELECT id FROM intents WHERE state = 'open' AND id > 5 ORDER BY id LIMIT 5",
         "SELECT rowid FROM search WHERE search MATCH 'said : (\"x\")' AND rowid BETWEEN 1 AND 5 ORDER BY rowid DESC LIMIT 5",
     ];

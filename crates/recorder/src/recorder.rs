@@ -360,7 +360,7 @@ impl<S: Store, W: Watch> Core<S, W> {
                     (Some(frame), _) | (None, Some(Ok(frame))) => {
                         translator.frame(stamp, *direction, frame, line, desk);
                     }
-                    (None, Some(Err(why))) => desk.drop(stamp, why.name()),
+                    (None, Some(Err(why))) => translator.not_a_frame(stamp, *direction, why, desk),
                     // It is read above whenever there is no frame.
                     (None, None) => {}
                 }

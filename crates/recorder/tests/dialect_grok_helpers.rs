@@ -360,6 +360,7 @@ fn during_a_load_a_helper_that_is_not_known_stays_unknown() {
     let mut talk = with_helper();
     let load = talk.restart();
     talk.replays(spawned("old", None));
+    talk.notice(spawned("unmarked", None));
     talk.notice(finished(
         "old",
         "cancelled",
@@ -376,4 +377,48 @@ fn during_a_load_a_helper_that_is_not_known_stays_unknown() {
         (&told.one("helper")["helper"], &told.one("helper")["state"]),
         (&json!("H"), &json!("stopped"))
     );
+}
+
+#[test]
+fn of_two_starts_each_helper_stands_under_the_one_described_like_it() {
+    let mut talk = Talk::new();
+    talk.prompt("p1");
+    for (call, description) in [("c1", "One"), ("c2", "Two"), ("c3", "Three")] {
+        let input = json!({"description": description, "prompt": "x"});
+        talk.announces("p1", call, "spawn_subagent", input);
+    }
+    // Two that are left, and nothing that tells them apart: no guess.
+    talk.notice(spawned("H2", Some("Two")))
+        .notice(spawned("unknown", None))
+        .notice(spawned("H3", Some("Three")))
+        .notice(spawned("H1", Some("Another name")));
+    let told = talk.told();
+    let call_of = |helper: &str| {
+        let row = told
+            .of("helper")
+            .into_iter()
+            .find(|h| h["helper"] == helper)
+            .unwrap();
+        let tool = told.of("tool").into_iter().find(|t| t["id"] == row["parent"]);
+        tool.map_or(Value::Null, |t| t["call"].clone())
+    };
+    assert_eq!(
+        ["H1", "H2", "H3", "unknown"].map(call_of),
+        [json!("c1"), json!("c2"), json!("c3"), Value::Null]
+    );
+}
+
+#[test]
+fn a_helper_told_by_a_standard_update_stands_in_the_turn_it_names() {
+    let mut talk = Talk::new();
+    talk.prompt("p1");
+    talk.says("p1", "one");
+    talk.prompt("p2");
+    talk.says("p2", "two");
+    talk.tool(
+        "p2",
+        json!({"sessionUpdate": "subagent_update", "sessionId": "H", "title": "Look", "state": "running"}),
+    );
+    let told = talk.told();
+    assert_eq!(told.one("helper")["turn"], told.of("turn")[1]["id"]);
 }

@@ -531,6 +531,40 @@ fn late_output_belongs_to_no_turn_and_reopens_nothing() {
 }
 
 #[test]
+fn only_output_without_marks_of_a_tool_that_runs_is_late() {
+    let news = |kind: &str, status: &str| json!({"sessionUpdate": kind, "toolCallId": "c1", "title": "Run", "status": status});
+    for (update, marks) in [
+        (news("tool_call", "in_progress"), Value::Null),
+        (news("tool_call_update", "completed"), Value::Null),
+        (news("tool_call_update", "in_progress"), json!({"promptId": "p1"})),
+    ] {
+        let mut talk = Talk::new();
+        talk.prompt("p1");
+        talk.says("p1", "x");
+        talk.update(S, update.clone(), marks);
+        assert_eq!(talk.told().of("tool").len(), 1, "{update}");
+    }
+}
+
+#[test]
+fn a_kill_of_what_nobody_knows_makes_no_task() {
+    for told_by in [
+        json!({"type": "KillTask", "Result": {"task_id": "X", "outcome": "killed"}}),
+        json!({"type": "KillTask"}),
+    ] {
+        let mut talk = Talk::new();
+        talk.prompt("p1");
+        let name = "kill_command_or_subagent";
+        talk.ran("p1", "k", name, json!({"task_id": "X"}), told_by.clone());
+        assert!(talk.told().of("task").is_empty(), "{told_by}");
+    }
+    let mut talk = Talk::new();
+    let kill = talk.call("_x.ai/task/kill", json!({"sessionId": S, "taskId": "X"}));
+    talk.result(kill, json!({"result": {"taskId": "X", "outcome": "killed"}}));
+    assert!(talk.told().of("task").is_empty());
+}
+
+#[test]
 fn a_kill_by_the_client_stops_the_task() {
     let mut talk = with_task();
     let kill = talk.call("_x.ai/task/kill", json!({"sessionId": S, "taskId": "T"}));

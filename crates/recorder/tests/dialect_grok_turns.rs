@@ -660,3 +660,20 @@ fn explain_names_the_rule_that_took_each_notice() {
         assert!(told.rows.is_empty(), "{method}");
     }
 }
+
+#[test]
+fn standard_updates_that_grok_says_nothing_more_of_keep_their_reading() {
+    let mut talk = Talk::new();
+    let prompt = talk.prompt("p1");
+    for update in [
+        json!({"sessionUpdate": "notice", "severity": "warning", "title": "Heads up"}),
+        json!({"sessionUpdate": "usage_update", "used": 5, "size": 10}),
+        json!({"sessionUpdate": "of the future", "x": 1}),
+    ] {
+        talk.tool("p1", update);
+    }
+    let told = talk.answers(prompt, "end_turn").told();
+    assert_eq!(told.one("status")["text"], "Heads up");
+    assert_eq!(told.one("turn")["context"], json!({"used": 5, "size": 10}));
+    assert_eq!(told.one("unknown")["name"], "of the future");
+}

@@ -22,7 +22,7 @@ pub struct Scenario {
     pub agent: AgentInfo,
     /// `_meta` of the answer to `initialize`.
     pub meta: Option<Value>,
-    /// Refuse `session/new` until the client has called `authenticate`.
+    /// Refuse `session/new`, `session/load` and `session/resume` until the client has called `authenticate`.
     pub needs_login: bool,
     /// Pause between the pieces of a text, unless the step has its own.
     pub pace_ms: u64,
@@ -42,6 +42,8 @@ pub struct Scenario {
     pub on_load: Vec<Step>,
     /// Methods that are never answered (`session/cancel` among them: it is never obeyed).
     pub never_answers: Vec<String>,
+    /// Methods other than `session/new`, `load` and `prompt` that are answered with this error.
+    pub refuses: BTreeMap<String, Failure>,
     /// Go on with a turn that the client cancelled.
     pub ignores_cancel: bool,
     /// Stay when asked to end by a signal.
@@ -210,6 +212,12 @@ pub enum Step {
     SleepMs(u64),
     /// Waits until the turn is cancelled.
     WaitForCancel,
+    /// Waits until another prompt of the session is queued.
+    WaitForPrompt,
+    /// Waits until the client has closed its side, for an agent that `ignores_eof`.
+    WaitForEof,
+    /// Answers the prompt now, with this stop reason; what follows is work of the agent's own.
+    Answer(String),
     /// Sends an update as it stands.
     Update(Value),
     /// Sends a frame as it stands.

@@ -198,6 +198,9 @@ impl Translator {
             io.drop("answer-to-nothing");
             return;
         };
+        if let Call::Prompt { session, .. } = &call {
+            self.requests_over(*session);
+        }
         match (call, outcome) {
             (Call::Initialize, Ok(result)) => self.initialized(io, result),
             (Call::Initialize, Err(error)) => self.set_up_failed(io, error, "initialize"),
@@ -321,6 +324,14 @@ impl Translator {
                     state.loading = false;
                 }
                 Some(session)
+            }
+            Call::Set { provider, .. }
+            | Call::Other {
+                provider: Some(provider),
+                ..
+            } => {
+                let known = self.sessions.get(&*provider).map(|state| state.session);
+                Some(known.unwrap_or_else(|| self.nameless(io)))
             }
             _ => Some(self.nameless(io)),
         }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use indexmap::IndexMap;
 use tapline_timeline::{Channel, Detached, Event, Exit, SessionFacts, SessionId, Text, Time, Tone};
-use tapline_wire::{Frame, Id, OwnedId, Params, RawValue, TooLongHint, value};
+use tapline_wire::{Frame, Id, NotAFrame, OwnedId, Params, RawValue, TooLongHint, value};
 
 use crate::calls::Call;
 use crate::dialect::{Around, Dialect, Facts};
@@ -252,6 +252,35 @@ impl Translator {
                 self.client_notice(io, method, params.raw())
             }
             (Direction::Out, Frame::Answer { id, outcome }) => self.client_answer(io, id, outcome),
+        }
+    }
+
+    /// Reads a line that is no frame. Nothing hangs on it, unless it is an answer that is built wrongly: then its call will
+    /// get no other.
+    pub fn not_a_frame(&mut self, stamp: Stamp, direction: Direction, fault: &NotAFrame, out: &mut dyn Out) {
+        self.last_chunk = None;
+        let mut io = Io { stamp, out };
+        let io = &mut io;
+        let stranded = match fault {
+            NotAFrame::Envelope(envelope) if direction == Direction::In && !self.over => {
+                envelope.stranded_call()
+            }
+            _ => None,
+        };
+        let call = stranded.and_then(|id| Some((id, self.calls.shift_remove(&id.as_ref().into_owned())?)));
+        let Some((id, call)) = call else {
+            io.drop(fault.name());
+            return;
+        };
+        const SENTENCE: &str = "The agent's answer could not be read.";
+        if let Some(session) = self.unreadable_answer(io, id, call, SENTENCE) {
+            let status = Event::Status {
+                turn: None,
+                tone: Tone::Warning,
+                text: Cow::Borrowed(SENTENCE),
+                detail: None,
+            };
+            io.event(session, status);
         }
     }
 
@@ -575,7 +604,11 @@ impl Translator {
             .and_then(value::name);
         match method {
             "session/cancel" => match session.as_deref().and_then(|id| self.sessions.get(id)) {
-                Some(state) => io.event(state.session, Event::Stop),
+                Some(state) => {
+                    let session = state.session;
+                    self.requests_over(session);
+                    io.event(session, Event::Stop);
+                }
                 None => io.drop("unknown-session"),
             },
             "$/cancel_request" => io.state("client-withdraws-a-call"),

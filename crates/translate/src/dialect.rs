@@ -234,7 +234,7 @@ pub trait Dialect: Send {
         let _ = (around, update, news, facts);
     }
 
-    /// A notification that is no `session/update`. `facts.taken_by` must name a rule where no event is given.
+    /// A notification that is no `session/update`. Where it gives no event and names no rule, the rule is `vendor-notice`.
     fn notification<'a>(
         &mut self,
         around: Around<'_>,
@@ -242,8 +242,7 @@ pub trait Dialect: Send {
         params: &'a RawValue,
         facts: &mut Facts<'a>,
     ) {
-        let _ = (around, method, params);
-        facts.taken_by = Some("vendor-notice");
+        let _ = (around, method, params, facts);
     }
 
     /// A request that the protocol does not have. `key` is the request's key.

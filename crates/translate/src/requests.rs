@@ -20,6 +20,8 @@ pub(crate) struct AgentCall {
     pub what: Asked,
     /// Who decided the answer, where Tapline is the client and said so.
     pub by: Option<String>,
+    /// Its turn has ended or was stopped: nobody needs to answer it any more, and its id may come again.
+    pub over: bool,
 }
 
 #[derive(Debug)]
@@ -40,6 +42,12 @@ pub(crate) enum Asked {
 
 impl Translator {
     pub(crate) fn agent_call(&mut self, io: &mut Io<'_>, id: &Id<'_>, method: &str, params: &Params<'_>) {
+        let owned = id.as_ref().into_owned();
+        if self.agent_calls.get(&owned).is_some_and(|open| !open.over) {
+            // The one answer that this id will have is the first one's.
+            io.drop("request-doubled");
+            return;
+        }
         let raw = params.raw();
         let at = self.session_of_request(io, raw);
         let session = at
@@ -75,13 +83,25 @@ impl Translator {
             io.state("request-forgotten");
         }
         self.agent_calls.insert(
-            id.as_ref().into_owned(),
+            owned,
             AgentCall {
                 session,
                 what: what.unwrap_or(Asked::Service),
                 by: None,
+                over: false,
             },
         );
+    }
+
+    /// The turn in which these were asked is over.
+    pub(crate) fn requests_over(&mut self, session: SessionRef) {
+        for call in self
+            .agent_calls
+            .values_mut()
+            .filter(|call| call.session == Some(session))
+        {
+            call.over = true;
+        }
     }
 
     fn permission(
@@ -243,11 +263,17 @@ impl Translator {
                 {
                     io.event(*other, Event::Authorized { call: tool, outcome });
                 }
-                let answer = answer.map(|a| Answer {
-                    by: Some(call.by.clone().unwrap_or_else(|| "client".to_owned())),
+                let who = |by: String, answer: Answer| Answer {
+                    by: Some(by),
                     at: io.stamp.at,
-                    ..a
-                });
+                    ..answer
+                };
+                let answer = match (answer, call.by.clone()) {
+                    (Some(answer), by) => Some(who(by.unwrap_or_else(|| "client".to_owned()), answer)),
+                    // Nothing was chosen, and it is known who put it away.
+                    (None, Some(by)) => Some(who(by, Answer::default())),
+                    (None, None) => None,
+                };
                 io.event(
                     session,
                     Event::Settled {

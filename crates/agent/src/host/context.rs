@@ -7,7 +7,6 @@ use tapline_journal::Window;
 use tapline_timeline::{Body, Row};
 use tapline_wire::Block;
 
-use super::Begin;
 use super::desk::Desk;
 
 /// How much of the chat so far is given, in bytes.
@@ -27,9 +26,7 @@ impl Desk {
     /// What goes before the first prompt of a session that the agent has lost; once.
     pub(super) fn context_for_a_lost_session(&mut self) -> Option<Block<'static>> {
         self.agent.lost.take()?;
-        let Begin::Resume { session, .. } = &self.options.begin else {
-            return None;
-        };
+        let session = self.options.begin.session()?;
         let rows = self.journal.rows(session, Window::Last(ROWS)).ok()?;
         let chat = chat(rows.iter().map(AsRef::as_ref), CONTEXT_BYTES)?;
         Some(Block::text(format!("{BEFORE}{chat}{AFTER}")))

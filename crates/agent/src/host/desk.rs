@@ -11,7 +11,7 @@ use tapline_timeline::{Body, Json, RequestState, Row, SessionId, Time};
 use tapline_wire::client::{self, INVALID_REQUEST};
 use tapline_wire::{Frame, Id, Line, LineReader, OwnedId, Params, RawValue};
 
-use super::news::News;
+use super::news::{Ask, News};
 use super::peer::{CallError, Lost, Peer};
 use super::process::{Output, Process, Refused, Withdrawn};
 use super::requests::Open;
@@ -56,6 +56,8 @@ pub(super) enum Purpose {
     Set(Box<Intent>),
     ProbeWork(Box<Intent>, String),
     StopWork(Box<Intent>, String),
+    Ask(Box<Ask>),
+    CloseSession,
 }
 
 /// One hosted session.
@@ -82,6 +84,8 @@ pub(super) struct Desk {
     pub(super) turns: Turns,
     /// Requests that the rows of the line at hand ask.
     asked: Option<Arc<Row>>,
+    /// Requests whose rows have settled while the agent waits.
+    pub(super) settled: Vec<OwnedId>,
     /// Intents that could not be looked at yet.
     pub(super) early: VecDeque<Intent>,
     /// Lines that wait until what is before them is saved.
@@ -94,13 +98,20 @@ pub(super) struct Desk {
     ended: Option<(Instant, Instant)>,
     outputs: u8,
     closing: Option<Closing>,
+    /// What somebody wants to know of an agent that is not set up yet.
+    asks: Vec<Ask>,
     pub(super) services: Services,
 }
 
-/// The session is being ended.
-struct Closing {
-    /// The agent's input has ended; then its process is ended.
-    input_ended: Option<Instant>,
+/// How far the end of the session has come.
+#[derive(Debug, Clone, Copy)]
+enum Closing {
+    /// What runs is being stopped.
+    Stopping,
+    /// The agent is told, where it wants to be.
+    Parting,
+    /// The agent's input has ended; if it stays, its process is ended.
+    Leaving(Instant),
 }
 
 impl Desk {
@@ -120,10 +131,7 @@ impl Desk {
                 agent: Some(options.name.clone()),
                 origin: None,
                 patience: Some(JOURNAL_PATIENCE),
-                resume: match &options.begin {
-                    super::Begin::New => None,
-                    super::Begin::Resume { session, .. } => Some(session.clone()),
-                },
+                resume: options.begin.session().cloned(),
             },
         );
         let ledger = archive.ledger(&connection);
@@ -162,6 +170,7 @@ impl Desk {
             provider: None,
             turns: Turns::default(),
             asked: None,
+            settled: Vec::new(),
             early: VecDeque::new(),
             unsaved: VecDeque::new(),
             outcomes: VecDeque::new(),
@@ -170,6 +179,7 @@ impl Desk {
             ended: None,
             outputs: 2,
             closing: None,
+            asks: Vec::new(),
             services,
         })
     }
@@ -187,6 +197,12 @@ impl Desk {
             let wait = self
                 .next_deadline()
                 .map_or(Duration::from_secs(3600), |at| at.saturating_duration_since(now));
+            // What is not saved yet may fail to be; nothing else would tell of that.
+            let wait = if self.recorder.store().store.is_saved() {
+                wait
+            } else {
+                wait.min(RETRY)
+            };
             let deaf = never();
             let output = if self.reads() { &self.output } else { &deaf };
             select! {
@@ -229,6 +245,11 @@ impl Desk {
     /// Whether the session is on its way to its end.
     pub(super) fn is_closing(&self) -> bool {
         self.closing.is_some() || self.exit.is_some()
+    }
+
+    /// Whether somebody has asked for the end.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.closing.is_some()
     }
 
     // --- What comes ---
@@ -339,7 +360,10 @@ impl Desk {
                 let method = call.method;
                 match outcome {
                     Ok(result) => self.answered(call.purpose, Ok(result)),
-                    Err(error) => self.answered(call.purpose, Err(CallError::of(method, &error))),
+                    Err(error) => {
+                        let error = CallError::of(method, &error, self.recorder.spoken(CONNECTION));
+                        self.answered(call.purpose, Err(error));
+                    }
                 }
             }
             Err(fault) => {
@@ -397,9 +421,10 @@ impl Desk {
             }
             News::Intent(intent) => self.intent(*intent),
             News::Served(id, served) => self.served(&id, served),
+            News::Ask(ask) => self.ask(*ask),
             News::Close => self.close(),
             News::Kill => {
-                self.closing.get_or_insert(Closing { input_ended: None });
+                self.closing.get_or_insert(Closing::Parting);
                 self.process.end();
             }
         }
@@ -430,8 +455,7 @@ impl Desk {
         if self.unsaved.is_empty() {
             return;
         }
-        if self.recorder.store_mut().store.save().is_err() {
-            self.retry = Some(Instant::now() + RETRY);
+        if !self.save() {
             return;
         }
         while let Some((call, line)) = self.unsaved.pop_front() {
@@ -439,16 +463,32 @@ impl Desk {
         }
     }
 
+    /// Waits until all that is recorded is saved; what cannot be saved now is tried again later.
+    pub(super) fn save(&mut self) -> bool {
+        // A journal in trouble goes on trying by itself; waiting for it here would only hold the loop up.
+        let saved = self.trouble().is_none() && self.recorder.store_mut().store.save().is_ok();
+        if !saved {
+            self.retry_soon();
+        }
+        saved
+    }
+
     fn push(&mut self, call: Option<i64>, line: &str) {
-        let Err(refused) = self.process.input.push(call, line) else {
-            return;
-        };
+        if let Err(refused) = self.process.input.push(call, line)
+            && let Some(call) = call
+        {
+            self.not_sent(call, refused);
+        }
+    }
+
+    /// A call does not reach the agent.
+    fn not_sent(&mut self, call: i64, refused: Refused) {
         let why = match refused {
             Refused::Full => "the agent does not read what it is sent",
             Refused::TooLong => "it is longer than the 16 MiB that a line may have",
             Refused::Closed => "the agent's input is closed",
         };
-        let Some(call) = call.and_then(|call| self.peer.forget(call)) else {
+        let Some(call) = self.peer.forget(call) else {
             return;
         };
         let error = CallError::NotSent {
@@ -470,6 +510,11 @@ impl Desk {
         match self.peer.call(method, purpose, limit, Instant::now()) {
             Ok(id) => {
                 let line = make(&Id::Integer(id));
+                if let Err(refused) = self.process.input.room(line.len()) {
+                    // What is not sent does not stand in the record as sent.
+                    self.not_sent(id, refused);
+                    return None;
+                }
                 if saved {
                     self.send_saved(Some(id), line);
                 } else {
@@ -482,6 +527,24 @@ impl Desk {
                 self.answered(purpose, Err(CallError::NotSent { method, why }));
                 None
             }
+        }
+    }
+
+    /// Asks the agent for somebody outside the loop.
+    fn ask(&mut self, ask: Ask) {
+        if self.stage == Stage::Start {
+            return self.asks.push(ask);
+        }
+        let (method, params, wait) = (ask.method, ask.params.clone(), ask.wait);
+        self.call(method, Purpose::Ask(Box::new(ask)), Some(wait), |id| {
+            client::request(id, method, &params)
+        });
+    }
+
+    /// The agent is set up: what was asked of it before goes out.
+    pub(super) fn ask_early(&mut self) {
+        for ask in std::mem::take(&mut self.asks) {
+            self.ask(ask);
         }
     }
 
@@ -501,6 +564,10 @@ impl Desk {
     }
 
     fn tell_outcomes(&mut self) {
+        // Whoever reads an outcome finds in the rows what it speaks of, also after a crash.
+        if self.outcomes.is_empty() || !self.save() {
+            return;
+        }
         while let Some((intent, outcome)) = self.outcomes.front() {
             let generation = self.recorder.store().store.generation(&intent.session).cloned();
             let Some(generation) = generation else {
@@ -508,10 +575,7 @@ impl Desk {
                 continue;
             };
             match self.journal.finish_intent(intent.id, &generation, outcome) {
-                Err(error) if passes(&error) => {
-                    self.retry = Some(Instant::now() + RETRY);
-                    return;
-                }
+                Err(error) if passes(&error) => return self.retry_soon(),
                 // Done, or no longer ours to say.
                 _ => drop(self.outcomes.pop_front()),
             }
@@ -545,16 +609,22 @@ impl Desk {
             self.retry = None;
             self.send_unsaved();
             self.tell_outcomes();
+            self.withdraw_unwanted();
             for intent in std::mem::take(&mut self.early) {
                 self.intent(intent);
             }
         }
+        self.answer_settled();
+        self.tell_begun();
         self.note_trouble(now);
         while let Some((id, after)) = self.peer.overdue(now) {
             let Some(call) = self.peer.forget(id) else { break };
-            if self.process.input.withdraw(id) == Withdrawn::Half {
+            match self.process.input.withdraw(id) {
+                Withdrawn::Unsent => {}
                 // What comes next would stand behind half a line.
-                self.process.end();
+                Withdrawn::Half => self.process.end(),
+                // An agent that can give it up may do so.
+                Withdrawn::Sent => self.send(None, client::cancel_request(&Id::Integer(id))),
             }
             let method = call.method;
             self.answered(call.purpose, Err(CallError::TimedOut { method, after }));
@@ -581,9 +651,14 @@ impl Desk {
                 standing.trouble = text;
             }
         }
-        if matches!(trouble, Some(Trouble::Lasting(_))) && self.closing.is_none() {
+        if let Some(Trouble::Lasting(why)) = trouble
+            && self.closing.is_none()
+        {
             // What cannot be recorded must not go on.
-            self.closing = Some(Closing { input_ended: None });
+            if self.begun.is_some() {
+                self.fail(StartError::Journal(why));
+            }
+            self.closing.get_or_insert(Closing::Parting);
             self.process.end();
         }
     }
@@ -592,11 +667,10 @@ impl Desk {
         let drained = self
             .ended
             .map(|(ended, heard)| (heard + DRAIN.0).min(ended + DRAIN.1));
-        let leaving = self
-            .closing
-            .as_ref()
-            .and_then(|c| c.input_ended)
-            .map(|at| at + LEAVE);
+        let leaving = match self.closing {
+            Some(Closing::Leaving(since)) => Some(since + LEAVE),
+            _ => None,
+        };
         [
             self.peer.next_limit(),
             self.turns.next_deadline(),
@@ -616,22 +690,28 @@ impl Desk {
         if self.is_closing() {
             return;
         }
-        self.closing = Some(Closing { input_ended: None });
+        self.closing = Some(Closing::Stopping);
         self.stop_for_close();
     }
 
     fn closing_due(&mut self, now: Instant) {
-        let busy = self.turns.is_busy();
-        let Some(closing) = &mut self.closing else {
-            return;
-        };
-        match closing.input_ended {
-            None if !busy => {
-                closing.input_ended = Some(now);
-                self.process.input.close();
+        match self.closing {
+            Some(Closing::Stopping) if !self.turns.is_busy() => {
+                self.closing = Some(Closing::Parting);
+                if !self.say_goodbye() {
+                    self.leave();
+                }
             }
-            Some(since) if now >= since + LEAVE => self.process.end(),
+            Some(Closing::Leaving(since)) if now >= since + LEAVE => self.process.end(),
             _ => {}
+        }
+    }
+
+    /// Ends the agent's input: it may leave by itself.
+    fn leave(&mut self) {
+        if matches!(self.closing, Some(Closing::Parting)) {
+            self.closing = Some(Closing::Leaving(Instant::now()));
+            self.process.input.close();
         }
     }
 
@@ -679,6 +759,11 @@ impl Desk {
             Purpose::Set(intent) => self.setting_answered(&intent, outcome),
             Purpose::ProbeWork(intent, row) => self.work_probed(*intent, &row, outcome),
             Purpose::StopWork(intent, row) => self.work_stopped(&intent, &row, outcome),
+            Purpose::Ask(ask) => {
+                let read = |result: &RawValue| serde_json::from_str(result.get()).unwrap_or_default();
+                let _ = ask.answer.send(outcome.map(read));
+            }
+            Purpose::CloseSession => self.leave(),
         }
     }
 

@@ -21,6 +21,11 @@ impl Desk {
         if self.stage != Stage::Ready {
             return self.early.push_back(wanted);
         }
+        if self.trouble().is_some() && wanted.kind != intent::PROMPT {
+            // It could not be claimed either, and trying would hold the loop up.
+            self.early.push_back(wanted);
+            return self.retry_soon();
+        }
         if self.is_closing() {
             // It stays open for whoever holds the session next.
             return;
@@ -28,7 +33,7 @@ impl Desk {
         if wanted.kind == intent::PROMPT {
             return self.prompt_wanted(&wanted);
         }
-        let claimed = match self.claim(&wanted) {
+        let claimed = match self.claim(wanted.id, &wanted.session) {
             Ok(claimed) => claimed,
             Err(error) => {
                 if passes(&error) {
@@ -74,7 +79,7 @@ impl Desk {
             }
             return self.outcome(claimed, &outcome);
         };
-        let answer = (!wanted.cancel).then(|| Answer {
+        let answer = (!wanted.cancel).then_some(Answer {
             option: wanted.option,
             answers: wanted.answers,
             by: None,
@@ -133,9 +138,14 @@ impl Desk {
     pub(super) fn setting_answered(&mut self, claimed: &Intent, outcome: Result<&RawValue, CallError>) {
         match outcome {
             Ok(result) => {
-                if let Some(options) = tapline_wire::value::member(result, "configOptions") {
-                    self.standing().offer.set_options(options);
+                // Not every agent tells what it was just told.
+                let set = read::<intent::SetOption>(claimed).unwrap_or_default();
+                let mut standing = self.standing();
+                match tapline_wire::value::member(result, "configOptions") {
+                    Some(options) => standing.offer.set_options(options),
+                    None => standing.offer.set(&set),
                 }
+                drop(standing);
                 self.outcome(claimed, &json!({ "ok": true }));
             }
             Err(error) => self.outcome(claimed, &json!({ "error": sentence(&error) })),
@@ -157,7 +167,13 @@ pub(super) fn sentence(error: &CallError) -> String {
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
-fn read<T: serde::de::DeserializeOwned>(claimed: &Intent) -> Result<T, Value> {
-    serde_json::from_str(claimed.payload.as_str())
-        .map_err(|error| json!({ "error": format!("It cannot be read: {error}.") }))
+/// What an intent says; an outcome where it cannot be read.
+pub(super) fn read<T: serde::de::DeserializeOwned>(claimed: &Intent) -> Result<T, Value> {
+    let fault = |why: String| json!({ "error": format!("It cannot be read: {why}.") });
+    let payload = claimed.payload.as_str();
+    if !payload.trim_start().starts_with('{') {
+        // A list would do for the members in their order, which is nobody's intent.
+        return Err(fault("it is no JSON object".to_owned()));
+    }
+    serde_json::from_str(payload).map_err(|error| fault(error.to_string()))
 }

@@ -15,7 +15,7 @@
 //! - *asked-once*: a request is answered by whoever was first. The answer stands in the journal, with who and when, before
 //!   the agent hears of it.
 //! - *saved-means-saved*: a prompt stands in the journal before it is sent. If we are killed, it is known to have been on its
-//!   way (`unconfirmed`), and nobody sends it again by itself.
+//!   way: its turn reads `cut`, one that never had a turn `unconfirmed`, and nobody sends it again by itself.
 //! - *bounded*: calls, requests, what waits to be written, what an agent may keep in files and terminals.
 //! - A journal that cannot be written stops the session from taking prompts, and from reading what the agent says: the
 //!   agent waits at its own pipe until the record can go on.
@@ -50,7 +50,7 @@ use tapline_wire::RawValue;
 use crate::catalogue::Launch;
 use crate::wrap::End;
 use desk::Desk;
-use news::News;
+use news::{Ask, News};
 
 pub use offer::{AgentCommand, Offer, OptionChoice, SessionOption};
 pub use peer::{CallError, OPEN_REQUESTS, PENDING_CALLS};
@@ -62,6 +62,13 @@ pub use remembered::{Remembered, remembered};
 pub enum Begin {
     /// A new one.
     New,
+    /// None: the agent is only set up, to be asked something ([`Hosted::ask`]).
+    Nothing,
+    /// One that the agent has and the journal may not know. What was said in it before is not recorded.
+    Adopt {
+        /// The agent's id of it.
+        provider: String,
+    },
     /// One of ours that the agent has, or had.
     Resume {
         /// The session of ours.
@@ -72,6 +79,24 @@ pub enum Begin {
         /// Otherwise such a start fails.
         afresh: bool,
     },
+}
+
+impl Begin {
+    /// The agent's id of the session that it goes on with.
+    pub(super) fn provider(&self) -> Option<&str> {
+        match self {
+            Self::Adopt { provider } | Self::Resume { provider, .. } => Some(provider),
+            Self::New | Self::Nothing => None,
+        }
+    }
+
+    /// The session of ours that it goes on with.
+    pub(super) fn session(&self) -> Option<&SessionId> {
+        match self {
+            Self::Resume { session, .. } => Some(session),
+            Self::New | Self::Nothing | Self::Adopt { .. } => None,
+        }
+    }
 }
 
 /// How long the agent may take.
@@ -396,6 +421,29 @@ impl Hosted {
     /// Whether the loop has ended.
     pub fn is_over(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Calls a method of the agent that belongs to no turn, such as `session/list`, and waits that long for its answer.
+    ///
+    /// # Errors
+    /// Why there is no result.
+    pub fn ask(
+        &self,
+        method: &'static str,
+        params: serde_json::Value,
+        wait: Duration,
+    ) -> Result<serde_json::Value, CallError> {
+        let (answer, answered) = bounded(1);
+        let ask = Ask {
+            method,
+            params,
+            wait,
+            answer,
+        };
+        let gone = || CallError::Closed { method, words: None };
+        self.tell.send(News::Ask(Box::new(ask))).map_err(|_| gone())?;
+        // The loop keeps the time.
+        answered.recv().map_err(|_| gone())?
     }
 
     /// Asks for an end in order: a running turn is stopped, the agent gets the end of its input and a grace. It does not wait.

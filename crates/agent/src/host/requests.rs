@@ -166,7 +166,7 @@ impl Desk {
 
     /// How a request was settled, and by whom.
     pub(super) fn settled_by(&self, row: &str) -> Option<(String, String)> {
-        let row = self.journal.row(&row.into()).ok().flatten()?;
+        let row = self.recorder.store().store.newest(&row.into())?;
         let Body::Request(request) = &row.body else {
             return None;
         };
@@ -175,14 +175,11 @@ impl Desk {
         Some((outcome, by.unwrap_or_default()))
     }
 
-    /// A request's row changed: one that settled without us needs no answer of ours any more.
+    /// A request's row changed.
     pub(super) fn request_seen(&mut self, row: &Arc<Row>) {
         let Body::Request(request) = &row.body else {
             return;
         };
-        if request.state != RequestState::Pending {
-            return;
-        }
         let id = self
             .peer
             .requests()
@@ -190,8 +187,23 @@ impl Desk {
         let Some(id) = id.map(|(id, _)| id.clone()) else {
             return;
         };
-        // The newest state of it is what an answer is checked against.
-        self.peer.keep(&id, |open| open.row = Some(Arc::clone(row)));
+        if request.state == RequestState::Pending {
+            // The newest state of it is what an answer is checked against.
+            self.peer.keep(&id, |open| open.row = Some(Arc::clone(row)));
+        } else {
+            self.settled.push(id);
+        }
+    }
+
+    /// Answers the requests whose rows have settled without an answer, since their turn is over: the agent still waits.
+    pub(super) fn answer_settled(&mut self) {
+        for id in std::mem::take(&mut self.settled) {
+            // One that was answered or withdrawn in the meantime is not here any more.
+            let open = self.peer.request(&id).cloned();
+            if let Some(line) = open.and_then(|open| self.make_reply(&id, &open, None).ok()) {
+                self.reply(&id, line, false);
+            }
+        }
     }
 
     /// The agent takes a request back.

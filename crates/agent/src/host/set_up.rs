@@ -1,6 +1,7 @@
 //! From a process to a session: `initialize`, signing in, `session/new`, `load` or `resume`.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use tapline_journal::{Intent, IntentId, IntentQuery, IntentState, Journal, Watch};
 use tapline_timeline::Session;
@@ -14,11 +15,16 @@ use super::peer::CallError;
 use super::process::spawn;
 use super::{Begin, SignIn, StartError};
 
+/// How long an agent may take to close its session.
+const GOODBYE: Duration = Duration::from_secs(1);
+
 /// How far the session has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// The agent is set up.
     Start,
+    /// It has no session, and is only asked things.
+    Idle,
     /// It takes prompts.
     Ready,
     /// It never began.
@@ -31,6 +37,7 @@ pub(super) struct Agent {
     pub(super) name: String,
     can_load: bool,
     can_resume: bool,
+    can_close: bool,
     sign_in: Vec<SignIn>,
     /// The client has signed in once; it never tries twice.
     signed_in: bool,
@@ -73,11 +80,15 @@ impl Desk {
         if self.stage != Stage::Start {
             return;
         }
+        if self.is_given_up() {
+            // Nothing more is begun with an agent that is asked to leave.
+            return self.fail(StartError::GivenUp);
+        }
         match (purpose, outcome) {
             (Purpose::Initialize, Ok(result)) => self.initialized(result),
             (Purpose::Authenticate, Ok(_)) => self.open(),
             (Purpose::New | Purpose::Load | Purpose::Resume, Ok(result)) => self.opened(purpose, result),
-            (_, Err(error)) if error.code() == Some(client::AUTH_REQUIRED) => self.sign_in(error),
+            (_, Err(error)) if error.asks_for_sign_in() => self.sign_in(error),
             (Purpose::Load | Purpose::Resume, Err(error)) => self.lost(error),
             (_, Err(error)) => self.fail_set_up(error),
             _ => {}
@@ -98,6 +109,7 @@ impl Desk {
         }
         self.agent.can_load = read.can_load();
         self.agent.can_resume = read.has_session_ability("resume");
+        self.agent.can_close = read.has_session_ability("close");
         let methods = read.auth_methods.items.iter().map(|method| SignIn {
             id: method.id.as_ref().to_owned(),
             name: method.name.as_deref().map(str::to_owned),
@@ -105,6 +117,10 @@ impl Desk {
         });
         self.agent.sign_in = methods.collect();
         self.standing().offer.abilities(read.capabilities);
+        if matches!(self.options.begin, Begin::Nothing) {
+            self.stage = Stage::Idle;
+            return self.ask_early();
+        }
         self.open();
     }
 
@@ -124,14 +140,16 @@ impl Desk {
             mcp_servers: servers.as_deref(),
         };
         let patience = self.options.patience;
-        let provider = match &self.options.begin {
-            Begin::Resume { provider, .. } if self.agent.lost.is_none() => provider.clone(),
-            _ => {
-                self.call("session/new", Purpose::New, patience.start, |id| {
-                    client::session_new(id, &workspace)
-                });
-                return;
-            }
+        let before = self
+            .options
+            .begin
+            .provider()
+            .filter(|_| self.agent.lost.is_none());
+        let Some(provider) = before.map(str::to_owned) else {
+            self.call("session/new", Purpose::New, patience.start, |id| {
+                client::session_new(id, &workspace)
+            });
+            return;
         };
         if self.agent.can_load {
             self.call("session/load", Purpose::Load, patience.load, |id| {
@@ -150,26 +168,28 @@ impl Desk {
     fn opened(&mut self, purpose: &Purpose, result: &RawValue) {
         self.standing().offer.set_up(result);
         let answer = SessionAnswer::read(result);
-        let provider = match (purpose, &self.options.begin) {
-            (Purpose::New, _) => answer.session_id.map(std::borrow::Cow::into_owned),
-            (_, Begin::Resume { provider, .. }) => Some(provider.clone()),
-            _ => None,
+        let provider = match purpose {
+            Purpose::New => answer.session_id.map(std::borrow::Cow::into_owned),
+            _ => self.options.begin.provider().map(str::to_owned),
         };
-        let (Some(provider), Some(session)) = (provider, self.session.clone()) else {
+        let (Some(provider), Some(_)) = (provider, &self.session) else {
             let why = "it names no session".to_owned();
             let method = "session/new";
             return self.fail_set_up(CallError::Unreadable { method, why });
         };
         self.provider = Some(provider);
         self.stage = Stage::Ready;
-        // Whoever asks for the session next must find it.
-        if let Err(error) = self.recorder.store_mut().store.save()
-            && !super::desk::passes(&error)
-        {
-            return self.fail(StartError::Journal(error.to_string()));
+        self.tell_begun();
+    }
+
+    /// Says that the session has begun, once whoever asks for it next finds it in the journal.
+    pub(super) fn tell_begun(&mut self) {
+        if self.stage != Stage::Ready || self.begun.is_none() || !self.save() {
+            return;
         }
         self.watch_intents();
-        if let Some(begun) = self.begun.take() {
+        self.ask_early();
+        if let (Some(begun), Some(session)) = (self.begun.take(), self.session.clone()) {
             let _ = begun.send(Ok(session));
         }
         for intent in std::mem::take(&mut self.early) {
@@ -184,6 +204,17 @@ impl Desk {
         if is_new || (self.stage == Stage::Start && named.is_some() && session.parent.is_none()) {
             self.session = Some(session.id.clone());
         }
+    }
+
+    /// Tells an agent that wants to know that its session is closed; false where none does.
+    pub(super) fn say_goodbye(&mut self) -> bool {
+        let Some(provider) = self.provider.clone().filter(|_| self.agent.can_close) else {
+            return false;
+        };
+        self.call("session/close", Purpose::CloseSession, Some(GOODBYE), |id| {
+            client::session_close(id, &provider)
+        });
+        true
     }
 
     /// The agent wants to be signed in to. The way that was named is tried, once; nothing is guessed.
@@ -241,7 +272,7 @@ impl Desk {
     }
 
     /// The session never begins.
-    fn fail(&mut self, error: StartError) {
+    pub(super) fn fail(&mut self, error: StartError) {
         self.stage = Stage::Failed;
         if let Some(begun) = self.begun.take() {
             let _ = begun.send(Err(error));
@@ -267,7 +298,7 @@ impl Desk {
 }
 
 /// How long one look for intents waits.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(500);
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Gives each open intent, in order, as long as the loop is alive.
 fn watch(journal: &dyn Journal, alive: &Weak<()>, mut give: impl FnMut(Intent) -> bool) {

@@ -26,6 +26,9 @@ use super::{End, signals};
 /// What may be held that is not saved yet, in bytes; beyond it the side file is used. One record may be larger.
 pub const UNSAVED_BYTES: usize = 16 << 20;
 
+/// How much of a connection's beginning is kept when the rest has to go, in bytes: it names the agent and the session.
+const OPENING_BYTES: usize = 64 << 10;
+
 /// How long a record may wait to be saved before it is put into the side file: what may be lost when we are killed.
 pub const UNSAVED_TIME: Duration = Duration::from_secs(1);
 
@@ -74,6 +77,8 @@ pub struct Recording {
     pub saved: u64,
     /// The file that holds the others.
     pub side_file: Option<PathBuf>,
+    /// How many are nowhere, because the side file could not be written either.
+    pub lost: u64,
     /// Bytes that could not even be looked at, because the clerk did not keep up.
     pub missing_bytes: u64,
     /// What went wrong, in a sentence.
@@ -103,12 +108,54 @@ struct Shelf {
     given: u64,
     last: u64,
     trouble: Option<String>,
+    /// First and last number of each run of records that are neither held nor in the side file. The keeper may still save
+    /// them.
+    gone: Vec<(u64, u64)>,
 }
 
 struct Held {
     record: Arc<TapeRecord<'static>>,
     weight: usize,
     since: Instant,
+}
+
+/// What became too much while even the side file could not be written: it goes, and one record says how much it was.
+#[derive(Default)]
+struct Gap {
+    bytes: u64,
+    first: Option<u64>,
+    last: Option<Arc<TapeRecord<'static>>>,
+}
+
+impl Gap {
+    fn add(&mut self, held: &Held) {
+        self.bytes += match &held.record.what {
+            // A gap of before among them.
+            Recorded::TooLong(_, _, bytes) => *bytes,
+            Recorded::Line(_, text) | Recorded::Stderr(text) | Recorded::Did(text) => text.len() as u64,
+            Recorded::Exit { .. } | Recorded::Close => 0,
+        };
+        self.first.get_or_insert(held.record.number);
+        self.last = Some(Arc::clone(&held.record));
+    }
+
+    /// The record that stands for all, with the number of the last.
+    fn into_held(self) -> Option<Held> {
+        let last = self.last?;
+        let record = TapeRecord {
+            number: last.number,
+            at: last.at,
+            connection: last.connection.clone(),
+            begins: false,
+            opening: None,
+            what: Recorded::TooLong(Direction::In, "".into(), self.bytes),
+        };
+        Some(Held {
+            weight: weight(&record),
+            record: Arc::new(record),
+            since: Instant::now(),
+        })
+    }
 }
 
 impl Clerk {
@@ -140,6 +187,7 @@ impl Clerk {
                 given: 0,
                 last: 0,
                 trouble,
+                gone: Vec::new(),
             },
             missing_bytes: 0,
         }
@@ -159,12 +207,18 @@ impl Clerk {
             }
             self.shelf.look();
         }
+        self.close()
+    }
+
+    /// Sees that everything is safe, and says what the record came to.
+    fn close(mut self) -> Recording {
         let shelf = &mut self.shelf;
         self.intake.close(&mut |record: TapeRecord<'_>| shelf.put(record));
         let saved = self.shelf.finish();
         Recording {
             inputs: self.shelf.last,
             saved,
+            lost: self.shelf.lost(saved),
             side_file: self.shelf.spill.as_ref().map(|spill| spill.path().to_owned()),
             missing_bytes: self.missing_bytes,
             trouble: self.shelf.trouble.take(),
@@ -290,11 +344,9 @@ impl Shelf {
 
     /// Puts all that is held into the side file.
     fn spill(&mut self) -> io::Result<()> {
-        if self.held.is_empty() {
-            return Ok(());
-        }
         let spill = match &mut self.spill {
             Some(spill) => spill,
+            None if self.held.is_empty() => return Ok(()),
             None => self.spill.insert(Spill::create(&self.folder, &self.connection)?),
         };
         while let Some(held) = self.held.front() {
@@ -305,13 +357,52 @@ impl Shelf {
         spill.flush()
     }
 
-    /// Where even the side file fails, the oldest records go, so that memory does not grow for ever.
+    /// Where even the side file fails, the oldest records go, so that memory does not grow for ever. Those with which the
+    /// connection begins stay: without them the others say little.
     fn forget(&mut self) {
+        let mut gap = Gap::default();
+        let mut opening = Vec::new();
+        let mut room = OPENING_BYTES;
         while self.bytes > UNSAVED_BYTES
             && let Some(held) = self.held.pop_front()
         {
+            let next = opening.len() as u64 + 1;
+            let is_gap = matches!(held.record.what, Recorded::TooLong(..));
+            let stays = held.record.begins || (held.record.number == next && held.weight <= room);
+            if stays && !is_gap && gap.first.is_none() {
+                room = room.saturating_sub(held.weight);
+                opening.push(held);
+                continue;
+            }
             self.bytes -= held.weight;
+            gap.add(&held);
         }
+        if let (Some(first), Some(held)) = (gap.first, gap.into_held()) {
+            self.went(first, held.record.number);
+            self.bytes += held.weight;
+            self.held.push_front(held);
+        }
+        for held in opening.into_iter().rev() {
+            self.held.push_front(held);
+        }
+    }
+
+    /// Notes records that only the keeper has now, if anybody has.
+    fn went(&mut self, first: u64, last: u64) {
+        match self.gone.last_mut() {
+            // A gap swallows the one before it.
+            Some(gone) if first <= gone.1 + 1 => *gone = (first.min(gone.0), last),
+            _ => self.gone.push((first, last)),
+        }
+    }
+
+    /// How many records are nowhere, once this one is the last that the ledger has saved.
+    fn lost(&self, saved: u64) -> u64 {
+        let runs = self
+            .gone
+            .iter()
+            .map(|(first, last)| last.saturating_sub((*first).max(saved + 1) - 1));
+        runs.sum()
     }
 
     /// Sends a keeper that has done all it was given to the side file for the rest, and removes a file that is not needed
@@ -323,6 +414,9 @@ impl Shelf {
         let Some((first, last)) = spill.numbers else {
             return;
         };
+        if spill.first_waiting().is_some() {
+            return;
+        }
         if saved >= last {
             if let Some(spill) = self.spill.take() {
                 spill.remove();
@@ -371,6 +465,11 @@ impl Shelf {
                 (done, _) => done,
             };
             if let Err(error) = done {
+                let waiting = self.spill.as_ref().and_then(Spill::first_waiting);
+                let held = self.held.front().map(|held| held.record.number);
+                if let Some(first) = waiting.or(held) {
+                    self.went(first, self.last);
+                }
                 self.trouble = Some(format!(
                     "the side file in {} cannot be written: {error}",
                     self.folder.display()
@@ -396,4 +495,126 @@ fn weight(record: &TapeRecord<'_>) -> usize {
 fn time(at: SystemTime) -> Option<Time> {
     let since = at.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_millis()).ok().map(Time::At)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tapline_journal::{Journal, MemoryJournal, Mode, SessionQuery, Window};
+    use tapline_timeline::{Body, End as TurnEnd};
+
+    use super::super::fold_in;
+    use super::super::ledger::{Input, Ledger};
+    use super::*;
+    use crate::archive::{ArchiveOptions, JournalArchive};
+
+    /// A ledger that cannot be opened.
+    struct Shut;
+
+    impl Archive for Shut {
+        fn open(&self, _: &str) -> Result<Box<dyn Ledger>, String> {
+            Err("it is shut".to_owned())
+        }
+
+        fn tape(&self, _: &str, _: u64) -> Result<Vec<Input>, String> {
+            Err("it is shut".to_owned())
+        }
+    }
+
+    fn hear(clerk: &mut Clerk, stream: Stream, line: &str) {
+        let copied = Copied {
+            stream,
+            at: UNIX_EPOCH,
+            missing: 0,
+            bytes: format!("{line}\n").into_bytes(),
+        };
+        clerk.copied(&copied);
+        clerk.shelf.look();
+    }
+
+    #[test]
+    fn a_side_file_that_could_not_be_written_for_a_while_tells_of_the_gap() {
+        let folder = tempfile::tempdir().unwrap();
+        let spill = folder.path().join("spill");
+        // Something is in the way of the side file.
+        fs::write(&spill, "").unwrap();
+        let mut clerk = Clerk::new(RecordOptions {
+            connection: "c".to_owned(),
+            hint: None,
+            secrets: Vec::new(),
+            spill: spill.clone(),
+            archive: Arc::new(Shut),
+        });
+        let opening = [
+            (
+                Stream::Input,
+                r#"{"jsonrpc":"2.0","id":0,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}"#,
+            ),
+            (
+                Stream::Output,
+                r#"{"jsonrpc":"2.0","id":0,"result":{"sessionId":"s"}}"#,
+            ),
+            (
+                Stream::Input,
+                r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}"#,
+            ),
+        ];
+        for (stream, line) in opening {
+            hear(&mut clerk, stream, line);
+        }
+        let text = "word ".repeat(20_000);
+        let chunk = format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}}}}}}}}"#
+        );
+        let chunks = 2 * UNSAVED_BYTES / chunk.len();
+        for _ in 0..chunks {
+            hear(&mut clerk, Stream::Output, &chunk);
+        }
+        assert!(
+            clerk.shelf.bytes <= UNSAVED_BYTES + chunk.len(),
+            "memory is bounded"
+        );
+        fs::remove_file(&spill).unwrap();
+        hear(
+            &mut clerk,
+            Stream::Output,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}"#,
+        );
+        clerk.ended(End::Code(0), None);
+        let recording = clerk.close();
+        assert_eq!((recording.saved, recording.inputs), (0, chunks as u64 + 5));
+        // The inputs with which the connection begins stay, and all behind the gap.
+        assert!(
+            recording.lost > chunks as u64 / 3 && recording.lost < chunks as u64,
+            "{recording:?}"
+        );
+
+        let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
+        let options = ArchiveOptions {
+            mode: Mode::Wrapped,
+            agent: None,
+            origin: None,
+            patience: Some(Duration::from_secs(60)),
+            resume: None,
+        };
+        let archive = JournalArchive::new(Arc::clone(&journal), options);
+        let folded = fold_in(&spill, &archive).unwrap();
+        assert_eq!(
+            folded[0].outcome,
+            Ok(recording.inputs - recording.lost + 1),
+            "and the one that tells"
+        );
+        assert_eq!(fs::read_dir(&spill).unwrap().count(), 0);
+        let sessions = journal.sessions(&SessionQuery::default()).unwrap();
+        let rows = journal
+            .rows(&sessions[0].session.id, Window::From(1, 1000))
+            .unwrap();
+        let tells = |row: &&Arc<tapline_timeline::Row>| matches!(&row.body, Body::Status(status) if status.text.contains("bytes"));
+        assert_eq!(rows.iter().filter(tells).count(), 1, "{rows:?}");
+        assert!(
+            rows.iter()
+                .all(|row| !matches!(&row.body, Body::Turn(turn) if turn.end == Some(TurnEnd::Cut)))
+        );
+    }
 }

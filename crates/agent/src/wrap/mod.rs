@@ -10,6 +10,7 @@
 //! - The exit code is passed on; death by a signal becomes death by the same signal ([`End::pass_on`]).
 //! - Signals that reach us reach the agent's process group.
 //! - When we are killed, the agent is ended.
+//! - What could be kept nowhere is told in one line of standard error, once the agent's own is closed ([`Ended::tell`]).
 
 mod clerk;
 pub mod guard;
@@ -22,7 +23,7 @@ mod tap;
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
@@ -135,6 +136,32 @@ pub struct Ended {
     pub end: End,
     /// What became of its record; nothing if it was not recorded, or the recording itself broke down.
     pub recording: Option<Recording>,
+    /// Our own way to standard error.
+    errors: Option<File>,
+}
+
+impl Ended {
+    /// Says on standard error what of the agent's record is lost for good, if anything is.
+    pub fn tell(&self) {
+        let Some(Recording {
+            inputs,
+            lost: lost @ 1..,
+            trouble,
+            ..
+        }) = &self.recording
+        else {
+            return;
+        };
+        let why = trouble.as_deref().unwrap_or("the journal cannot be written");
+        let line = format!(
+            "tapline wrap: {lost} of {inputs} inputs of this agent are not recorded: {why}. The agent itself was not \
+             affected. Make room, and run `tapline doctor`.\n"
+        );
+        if let Some(mut errors) = self.errors.as_ref() {
+            // Nobody may be left to read it.
+            let _ = errors.write_all(line.as_bytes());
+        }
+    }
 }
 
 /// Runs the agent on the standard streams of this process until it ends.
@@ -167,14 +194,18 @@ pub fn run(mut options: WrapOptions) -> Result<Ended, WrapError> {
             (taps, clerk.ok())
         }
     };
-    let end = pass(&mut child, streams, taps)?;
+    let (end, errors) = pass(&mut child, streams, taps)?;
     // The editor has seen the end of all output by now; only our exit waits for the record, and not for long.
     let recording = clerk.and_then(|clerk| clerk.join().ok());
     signals.stop();
     if let Some(guard) = guard {
         guard.dismiss();
     }
-    Ok(Ended { end, recording })
+    Ok(Ended {
+        end,
+        recording,
+        errors,
+    })
 }
 
 fn start(options: &WrapOptions, guard: Option<&guard::Guard>) -> Result<Child, WrapError> {
@@ -193,13 +224,15 @@ fn start(options: &WrapOptions, guard: Option<&guard::Guard>) -> Result<Child, W
         })
 }
 
-/// Passes the bytes until the agent has ended and its output is drained.
-fn pass(child: &mut Child, streams: Streams, taps: Taps) -> io::Result<End> {
+/// Passes the bytes until the agent has ended and its output is drained. Gives standard error back, where the agent left it
+/// open to its end.
+fn pass(child: &mut Child, streams: Streams, taps: Taps) -> io::Result<(End, Option<File>)> {
     let (over, ended) = io::pipe()?;
     let missing = || io::Error::other("a pipe of the agent is missing");
     let input = child.stdin.take().ok_or_else(missing)?;
     let output = child.stdout.take().ok_or_else(missing)?;
     let errors = child.stderr.take().ok_or_else(missing)?;
+    let errors_are_kept = taps.are_heard();
     let Taps {
         input: input_tap,
         output: output_tap,
@@ -210,17 +243,18 @@ fn pass(child: &mut Child, streams: Streams, taps: Taps) -> io::Result<End> {
     // This one may wait for the editor for ever; it ends with the process.
     spawn("tapline-input", {
         let pipe = pump::Pipe::new(streams.stdin, file(input.into()), input_tap);
-        move || pipe.run()
+        move || drop(pipe.run())
     })?;
     let output = pump::Pipe::new(file(output.into()), streams.stdout, output_tap).until(over.try_clone()?);
-    let output = spawn("tapline-output", move || output.run())?;
+    let output = spawn("tapline-output", move || drop(output.run()))?;
     let errors = pump::Pipe::new(file(errors.into()), streams.stderr, errors_tap).until(over);
+    let errors = if errors_are_kept { errors.keep() } else { errors };
     let errors = spawn("tapline-errors", move || errors.run())?;
     let status = child.wait()?;
     drop(ended);
     // A pump cannot panic; if one does, the others have done their work all the same.
     let _ = output.join();
-    let _ = errors.join();
+    let errors = errors.join().ok().flatten();
     let end = match (status.code(), status.signal()) {
         (Some(code), _) => End::Code(code),
         (None, Some(signal)) => End::Signal(signal),
@@ -228,7 +262,7 @@ fn pass(child: &mut Child, streams: Streams, taps: Taps) -> io::Result<End> {
         (None, None) => End::Code(1),
     };
     ending.tell(end);
-    Ok(end)
+    Ok((end, errors))
 }
 
 /// Lets the pumps go first where the processor is short. Only on Linux has a thread a priority of its own.
@@ -240,6 +274,9 @@ fn step_back() {
     }
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<thread::JoinHandle<()>> {
+fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<thread::JoinHandle<T>> {
     thread::Builder::new().name(name.to_owned()).spawn(work)
 }

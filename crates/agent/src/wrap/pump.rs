@@ -2,7 +2,7 @@
 //!
 //! The copy is left before the write. Otherwise the answer to a request could be noted before the request itself, because
 //! the agent may answer while the thread that wrote the request sleeps. To leave a copy is to hang it into a queue; it
-//! cannot wait for anyone.
+//! cannot wait for anyone. Whoever listens is woken after the write.
 //!
 //! A pipe also waits for the one it writes to going away. So an editor that leaves breaks the agent's pipe at once, and an
 //! agent that closes its input breaks the editor's, as if they were joined.
@@ -34,6 +34,8 @@ pub(super) struct Pipe {
     tap: Tap,
     /// Its other end closes when the agent has ended.
     over: Option<PipeReader>,
+    /// Whether the side that is written to is wanted back.
+    keep: bool,
 }
 
 /// What a pipe waits for.
@@ -55,6 +57,7 @@ impl Pipe {
             to,
             tap,
             over: None,
+            keep: false,
         }
     }
 
@@ -64,8 +67,29 @@ impl Pipe {
         self
     }
 
+    /// Gives the side it writes to back when the agent has ended.
+    pub(super) fn keep(mut self) -> Self {
+        self.keep = true;
+        self
+    }
+
     /// Passes everything, and closes both sides when either is closed.
-    pub(super) fn run(mut self) {
+    pub(super) fn run(mut self) -> Option<File> {
+        let is_read = self.pass();
+        // The agent's end closes its pipes before we hear of it; a pipe that it closes while it lives is closed here too.
+        (self.keep && is_read && self.is_over()).then_some(self.to)
+    }
+
+    /// Whether the agent has ended, or does so at once.
+    fn is_over(&self) -> bool {
+        let Some(over) = &self.over else { return true };
+        let mut fds = [PollFd::new(over, PollFlags::IN)];
+        let timeout = Timespec::try_from(QUIET).ok();
+        poll(&mut fds, timeout.as_ref()).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Says whether someone still reads what is written.
+    fn pass(&mut self) -> bool {
         let mut buffer = vec![0; READ];
         let mut ended: Option<Instant> = None;
         let mut after = 0;
@@ -75,7 +99,8 @@ impl Pipe {
                 if late { Duration::ZERO } else { QUIET }
             });
             match self.wait(timeout) {
-                News::Gone | News::Quiet => return,
+                News::Gone => return false,
+                News::Quiet => return true,
                 News::Over => {
                     ended = Some(Instant::now());
                     self.over = None;
@@ -84,20 +109,22 @@ impl Pipe {
                 News::Input => {}
             }
             let n = match self.from.read(&mut buffer) {
-                Ok(0) => return,
+                Ok(0) => return true,
                 Ok(n) => n,
                 Err(error) if may_pass(&error) => continue,
                 // The other side is broken, which for a reader is an end.
-                Err(_) => return,
+                Err(_) => return true,
             };
             self.tap.copy(&buffer[..n]);
-            if !self.write(&buffer[..n]) {
-                return;
+            let is_read = self.write(&buffer[..n]);
+            self.tap.tell();
+            if !is_read {
+                return false;
             }
             if ended.is_some_and(|since| since.elapsed() >= TALKING) {
                 after += n;
                 if after >= LAST_WORDS {
-                    return;
+                    return true;
                 }
             }
         }
@@ -122,17 +149,18 @@ impl Pipe {
 
     fn wait(&self, timeout: Option<Duration>) -> News {
         // An empty set of events still reports that a side has gone.
-        let mut fds = vec![
+        let (from, to) = (
             PollFd::new(&self.from, PollFlags::IN),
             PollFd::new(&self.to, PollFlags::empty()),
-        ];
-        if let Some(over) = &self.over {
-            fds.push(PollFd::new(over, PollFlags::IN));
-        }
+        );
+        let fds: &mut [PollFd<'_>] = match &self.over {
+            Some(over) => &mut [from, to, PollFd::new(over, PollFlags::IN)],
+            None => &mut [from, to],
+        };
         // A wait of seconds fits into any system's time.
         let timeout = timeout.and_then(|t| Timespec::try_from(t).ok());
         loop {
-            match poll(&mut fds, timeout.as_ref()) {
+            match poll(fds, timeout.as_ref()) {
                 Err(rustix::io::Errno::INTR) => {}
                 // What cannot be polled (some devices on macOS) is simply read.
                 Err(_) => return News::Input,

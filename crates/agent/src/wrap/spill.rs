@@ -5,11 +5,11 @@
 //! crash is good up to the tear. Its owner holds a lock on it, so that nobody takes it for one that was left behind.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use tapline_recorder::{Recorder, TapeRecord};
+use tapline_recorder::{Recorded, Recorder, TapeRecord};
 use tapline_timeline::Time;
 
 use super::ledger::{Archive, Input, Trouble};
@@ -29,10 +29,19 @@ const RECORD_LIMIT: usize = 64 << 20;
 const LOOK: std::time::Duration = std::time::Duration::from_millis(5);
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
+/// What is gathered before it is written, in bytes.
+const GATHER: usize = 64 << 10;
+
 /// A side file that is being written.
+///
+/// What could not be written waits here and is tried again, from the byte at which the system stopped: a disk that was
+/// full for a while leaves no tear in the middle of the file.
 pub(super) struct Spill {
     path: PathBuf,
-    file: BufWriter<File>,
+    file: File,
+    /// What the system has not taken yet, and the number of the first record in it, which may be there in part only.
+    waiting: Vec<u8>,
+    first_waiting: Option<u64>,
     /// Numbers of its first and last record.
     pub(super) numbers: Option<(u64, u64)>,
 }
@@ -52,11 +61,11 @@ impl Spill {
                 break file;
             }
         };
-        let mut file = BufWriter::with_capacity(64 << 10, file);
-        file.write_all(FIRST_LINE)?;
         Ok(Self {
             path,
             file,
+            waiting: FIRST_LINE.to_vec(),
+            first_waiting: None,
             numbers: None,
         })
     }
@@ -65,7 +74,11 @@ impl Spill {
         &self.path
     }
 
+    /// Takes a record, unless what it took before still waits for a disk that refuses it.
     pub(super) fn push(&mut self, record: &TapeRecord<'_>) -> io::Result<()> {
+        if self.waiting.len() >= GATHER {
+            self.flush()?;
+        }
         let mut bytes = vec![0; 8];
         bytes.extend_from_slice(&record.number.to_le_bytes());
         let (tag, time) = match record.at {
@@ -80,7 +93,8 @@ impl Spill {
         let checksum = crc32fast::hash(&bytes[8..]);
         bytes[..4].copy_from_slice(&length.to_le_bytes());
         bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
-        self.file.write_all(&bytes)?;
+        self.waiting.extend_from_slice(&bytes);
+        self.first_waiting.get_or_insert(record.number);
         let first = self.numbers.map_or(record.number, |(first, _)| first);
         self.numbers = Some((first, record.number));
         Ok(())
@@ -88,13 +102,33 @@ impl Spill {
 
     /// Hands everything to the system, which keeps it when we are killed.
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        let mut written = 0;
+        let done = loop {
+            match self.file.write(&self.waiting[written..]) {
+                _ if written == self.waiting.len() => break Ok(()),
+                Ok(0) => break Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => written += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        self.waiting.drain(..written);
+        if self.waiting.is_empty() {
+            self.first_waiting = None;
+            self.waiting.shrink_to(GATHER);
+        }
+        done
+    }
+
+    /// Number of the first record that the system has not taken, or not to its end as far as we know.
+    pub(super) fn first_waiting(&self) -> Option<u64> {
+        self.first_waiting
     }
 
     /// Waits until everything is on the disk.
     pub(super) fn sync(&mut self) -> io::Result<()> {
-        self.file.flush()?;
-        self.file.get_ref().sync_data()
+        self.flush()?;
+        self.file.sync_data()
     }
 
     /// Everything in it is in the ledger now.
@@ -238,7 +272,7 @@ fn fold_one(file: &Path, connection: &str, archive: &dyn Archive) -> Result<u64,
             None => Ok(()),
         }
     };
-    let mut last = 0;
+    let (mut last, mut added) = (0, 0);
     while last < saved {
         let inputs = archive.tape(connection, last + 1)?;
         for input in &inputs {
@@ -256,7 +290,8 @@ fn fold_one(file: &Path, connection: &str, archive: &dyn Archive) -> Result<u64,
         if input.0 <= last {
             continue;
         }
-        if input.0 != last + 1 {
+        // Inputs that nothing could keep leave a hole, and the record behind it says how much is missing.
+        if input.0 != last + 1 && !is_gap(&input)? {
             return Err(format!(
                 "inputs {} to {} of {connection} are neither in the journal nor in {}",
                 last + 1,
@@ -266,13 +301,14 @@ fn fold_one(file: &Path, connection: &str, archive: &dyn Archive) -> Result<u64,
         }
         take(&input)?;
         last = input.0;
+        added += 1;
     }
     recorder.store_mut().flush();
     let since = std::time::Instant::now();
     loop {
         match recorder.store().trouble() {
             Some(Trouble::Lasting(why) | Trouble::Passing(why)) => return Err(why),
-            None if recorder.store().saved() >= last => return Ok(last - saved),
+            None if recorder.store().saved() >= last => return Ok(added),
             None if since.elapsed() > PATIENCE => {
                 return Err("the journal did not save it in time".to_owned());
             }
@@ -281,11 +317,15 @@ fn fold_one(file: &Path, connection: &str, archive: &dyn Archive) -> Result<u64,
     }
 }
 
+/// Whether an input stands for others before it that are lost.
+fn is_gap((number, at, bytes): &Input) -> Result<bool, String> {
+    let record = TapeRecord::decode(*number, *at, bytes).map_err(|e| e.to_string())?;
+    Ok(matches!(record.what, Recorded::TooLong(..)))
+}
+
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
-
-    use tapline_recorder::Recorded;
 
     use super::*;
 

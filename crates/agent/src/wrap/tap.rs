@@ -3,16 +3,26 @@
 //! A pump hangs its copy into an unbounded channel, which never waits, after adding its length to a common count. Beyond
 //! [`QUEUE_BYTES`] nothing is copied any more and only what is left out is counted: the pipe goes on, and the next copy
 //! that fits says how much is missing before it.
+//!
+//! To wake another thread costs more than the copy, so it is not done between a read and its write. The listener never
+//! waits inside the channel: while bytes come it naps for [`NAP`] and takes what has gathered, and after a nap in which
+//! nothing came it goes to sleep, from which the pump wakes it once the bytes are written ([`Tap::tell`]).
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::Thread;
 use std::time::{Duration, SystemTime};
 
 use super::End;
 
 /// What may wait to be looked at, in bytes.
 pub const QUEUE_BYTES: usize = 32 << 20;
+
+/// How long the listener lets copies gather while they come: little beside the quarter of a second for which the journal
+/// gathers text, and long beside the way of a frame.
+const NAP: Duration = Duration::from_millis(4);
 
 /// One of the three ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,21 +65,73 @@ pub(super) enum News {
 #[derive(Debug)]
 pub(super) struct Copies {
     receiver: Receiver<News>,
-    waiting: Arc<AtomicUsize>,
+    shared: Arc<Shared>,
+    /// Something came since the last nap.
+    busy: Cell<bool>,
+}
+
+/// What taps and their listener share.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Bytes that wait to be looked at.
+    waiting: AtomicUsize,
+    /// The listener sleeps until it is told.
+    asleep: AtomicBool,
+    listener: OnceLock<Thread>,
+}
+
+impl Shared {
+    /// Wakes a listener that sleeps.
+    fn tell(&self) {
+        if self.asleep.swap(false, Ordering::SeqCst) {
+            self.wake();
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(listener) = self.listener.get() {
+            listener.unpark();
+        }
+    }
 }
 
 impl Copies {
-    /// What comes next, within a time.
+    /// What comes next, within about a time. Always called by the same thread.
     pub(super) fn next(&self, within: Duration) -> News {
-        match self.receiver.recv_timeout(within) {
-            Ok(News::Copied(copied)) => {
-                self.waiting.fetch_sub(copied.bytes.len(), Ordering::Relaxed);
-                News::Copied(copied)
-            }
-            Ok(news) => news,
-            Err(RecvTimeoutError::Timeout) => News::Nothing,
-            Err(RecvTimeoutError::Disconnected) => News::Gone,
+        if let Some(news) = self.take() {
+            return news;
         }
+        if self.busy.replace(false) {
+            self.shared.listener.get_or_init(std::thread::current);
+            std::thread::park_timeout(NAP);
+            if let Some(news) = self.take() {
+                return news;
+            }
+        }
+        self.shared.listener.get_or_init(std::thread::current);
+        self.shared.asleep.store(true, Ordering::SeqCst);
+        // What was left before the flag stood is not told: look once more.
+        let news = self.take();
+        if news.is_none() {
+            std::thread::park_timeout(within);
+        }
+        self.shared.asleep.store(false, Ordering::SeqCst);
+        news.or_else(|| self.take()).unwrap_or(News::Nothing)
+    }
+
+    fn take(&self) -> Option<News> {
+        let news = match self.receiver.try_recv() {
+            Ok(news) => news,
+            Err(TryRecvError::Empty) => return None,
+            Err(TryRecvError::Disconnected) => return Some(News::Gone),
+        };
+        if let News::Copied(copied) = &news {
+            self.shared
+                .waiting
+                .fetch_sub(copied.bytes.len(), Ordering::Relaxed);
+        }
+        self.busy.set(true);
+        Some(news)
     }
 }
 
@@ -78,7 +140,7 @@ impl Copies {
 pub(super) struct Tap {
     stream: Stream,
     missing: u64,
-    to: Option<(Sender<News>, Arc<AtomicUsize>)>,
+    to: Option<(Sender<News>, Arc<Shared>)>,
 }
 
 /// The three taps of an agent.
@@ -92,14 +154,15 @@ pub(super) struct Taps {
 
 /// Where the end of the agent is told.
 #[derive(Debug)]
-pub(super) struct Ending(Option<Sender<News>>);
+pub(super) struct Ending(Option<(Sender<News>, Arc<Shared>)>);
 
 impl Ending {
     /// Tells it.
     pub(super) fn tell(&self, end: End) {
-        if let Some(to) = &self.0 {
+        if let Some((to, shared)) = &self.0 {
             // Nobody has to listen.
             let _ = to.send(News::Ended(end, SystemTime::now()));
+            shared.wake();
         }
     }
 }
@@ -108,19 +171,29 @@ impl Taps {
     /// Taps, and where their copies arrive.
     pub(super) fn new() -> (Self, Copies) {
         let (sender, receiver) = channel();
-        let waiting = Arc::new(AtomicUsize::new(0));
+        let shared = Arc::new(Shared::default());
         let tap = |stream| Tap {
             stream,
             missing: 0,
-            to: Some((sender.clone(), Arc::clone(&waiting))),
+            to: Some((sender.clone(), Arc::clone(&shared))),
         };
         let taps = Self {
             input: tap(Stream::Input),
             output: tap(Stream::Output),
             errors: tap(Stream::Errors),
-            end: Ending(Some(sender.clone())),
+            end: Ending(Some((sender.clone(), Arc::clone(&shared)))),
         };
-        (taps, Copies { receiver, waiting })
+        let copies = Copies {
+            receiver,
+            shared,
+            busy: Cell::new(false),
+        };
+        (taps, copies)
+    }
+
+    /// Whether somebody listens.
+    pub(super) fn are_heard(&self) -> bool {
+        self.end.0.is_some()
     }
 
     /// Taps that nobody listens to.
@@ -140,9 +213,17 @@ impl Taps {
 }
 
 impl Tap {
-    /// Leaves a copy, or counts it as missing. Never waits.
+    /// Wakes the listener if it sleeps. What is not told it finds before long.
+    pub(super) fn tell(&self) {
+        if let Some((_, shared)) = &self.to {
+            shared.tell();
+        }
+    }
+
+    /// Leaves a copy, or counts it as missing. Never waits, and wakes nobody.
     pub(super) fn copy(&mut self, bytes: &[u8]) {
-        let Some((sender, waiting)) = &self.to else { return };
+        let Some((sender, shared)) = &self.to else { return };
+        let waiting = &shared.waiting;
         let length = bytes.len();
         // Two pumps may pass this test together and go over the limit by one read each.
         if waiting.load(Ordering::Relaxed) + length > QUEUE_BYTES {
@@ -203,7 +284,7 @@ mod tests {
         assert_eq!((copied.missing, &copied.bytes[..]), (3 << 20, &b"more"[..]));
         taps.output.copy(b"again");
         assert_eq!(next(&copies).missing, 0);
-        assert_eq!(copies.waiting.load(Ordering::Relaxed), 0);
+        assert_eq!(copies.shared.waiting.load(Ordering::Relaxed), 0);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde_json::json;
 use tapline_journal::Status;
 use tapline_timeline::{Body, End, Kind, Outcome};
 
-use crate::rig::{LONG, Rig, ends, texts};
+use crate::rig::{Rig, ends, texts};
 
 const SCENARIO: &str = r#"
 [[turn]]
@@ -76,6 +76,30 @@ fn a_chat_from_its_beginning_to_its_end_and_on() {
         texts(&chat.rows(), Kind::Assistant),
         ["Hi there.", "Edited.", "Waiting.", "Hi there."]
     );
-    let _ = LONG;
+    chat.close();
+}
+
+/// A call of ours that runs out of time is withdrawn, and says so.
+#[test]
+fn a_setting_that_is_never_answered_is_withdrawn() {
+    let rig = Rig::new();
+    let mut options = rig.options("never_answers = [\"session/set_mode\"]\nmodes = [{ id = \"a\", name = \"A\" }]\n[[turn]]\nsteps = [{ text = \"Hi.\" }]\n");
+    options.patience.setting = std::time::Duration::from_millis(100);
+    let chat = rig.begin(options).expect("it begins");
+    let set = chat.post("set_option", json!({"mode": "a"}));
+    let outcome = chat.outcome(set);
+    let error = outcome["error"].as_str().expect("an error");
+    assert!(error.contains("did not answer session/set_mode"), "{error}");
+    chat.ask("go on");
+    let tapes = rig.journal.tapes(Some(&chat.id)).expect("tapes");
+    let inputs = rig
+        .journal
+        .read_tape(&tapes[0].connection, 1, 1000)
+        .expect("inputs");
+    let withdrawn = |input: &tapline_journal::TapeInput| {
+        String::from_utf8_lossy(&input.bytes)
+            .contains(r#""method":"$/cancel_request","params":{"requestId":3}"#)
+    };
+    assert_eq!(inputs.iter().filter(|input| withdrawn(input)).count(), 1);
     chat.close();
 }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tapline_agent::catalogue::Launch;
 use tapline_agent::host::{Begin, HostOptions, Hosted, StartError, intent};
 use tapline_journal::{
-    Home, Intent, IntentId, IntentQuery, IntentState, Journal, NewIntent, SqliteJournal, Watch, Window,
+    Home, Intent, IntentId, IntentQuery, IntentState, Journal, NewIntent, SqliteJournal, SqliteOptions,
+    Watch, Window,
 };
 use tapline_timeline::{Body, Json, Kind, RequestState, Row, Session, SessionId};
 
@@ -38,18 +39,29 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn new() -> Self {
+        Self::with(SqliteOptions::default())
+    }
+
+    /// One whose journal is opened with options.
+    pub(crate) fn with(options: SqliteOptions) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(dir.path().join("work")).expect("a working folder");
-        let journal = SqliteJournal::open(&Home::at(dir.path().join("home"))).expect("a journal");
+        let home = Home::at(dir.path().join("home"));
+        let journal = SqliteJournal::open_with(&home, options).expect("a journal");
         Self {
             dir,
             journal: Arc::new(journal),
         }
     }
 
+    /// Where the journal is.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
     /// Another view of the same journal, as another process has it.
     pub(crate) fn other(&self) -> Arc<dyn Journal> {
-        Arc::new(SqliteJournal::open(&Home::at(self.dir.path().join("home"))).expect("a journal"))
+        Arc::new(SqliteJournal::open(&Home::at(self.home())).expect("a journal"))
     }
 
     pub(crate) fn cwd(&self) -> PathBuf {
@@ -96,25 +108,51 @@ impl Rig {
         self.begin(self.options(scenario)).expect("the session begins")
     }
 
+    /// A session, whoever holds it.
+    pub(crate) fn talk(&self, id: &SessionId) -> Talk {
+        Talk {
+            journal: Arc::clone(&self.journal),
+            id: id.clone(),
+        }
+    }
+
     pub(crate) fn begin(&self, options: HostOptions) -> Result<Chat, StartError> {
         let hosted = Hosted::start(Arc::clone(&self.journal), options)?;
         let id = hosted.session(LONG)?;
-        Ok(Chat {
-            journal: Arc::clone(&self.journal),
-            hosted,
-            id,
-        })
+        let talk = self.talk(&id);
+        Ok(Chat { hosted, talk })
     }
 }
 
-/// A session that has begun.
+/// A session that this process holds.
 pub(crate) struct Chat {
-    pub(crate) journal: Arc<dyn Journal>,
     pub(crate) hosted: Hosted,
-    pub(crate) id: SessionId,
+    pub(crate) talk: Talk,
 }
 
 impl Chat {
+    /// Ends the session in order.
+    pub(crate) fn close(self) -> tapline_agent::host::Over {
+        self.hosted.close();
+        self.hosted.join()
+    }
+}
+
+impl std::ops::Deref for Chat {
+    type Target = Talk;
+
+    fn deref(&self) -> &Talk {
+        &self.talk
+    }
+}
+
+/// A session that has begun, as anyone with the journal sees it.
+pub(crate) struct Talk {
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) id: SessionId,
+}
+
+impl Talk {
     pub(crate) fn post(&self, kind: &str, payload: Value) -> IntentId {
         post(&*self.journal, &self.id, kind, payload, "test")
     }
@@ -233,12 +271,6 @@ impl Chat {
             .map(|row| serde_json::to_string(&**row).expect("a row is JSON"));
         lines.collect::<Vec<_>>().join("\n")
     }
-
-    /// Ends the session in order.
-    pub(crate) fn close(self) -> tapline_agent::host::Over {
-        self.hosted.close();
-        self.hosted.join()
-    }
 }
 
 pub(crate) fn post(
@@ -287,4 +319,17 @@ pub(crate) fn ends(rows: &[Arc<Row>]) -> Vec<Option<tapline_timeline::End>> {
         _ => None,
     };
     rows.iter().filter_map(end).collect()
+}
+
+/// Where a request stands: its state, its outcome, and who answered it.
+pub(crate) fn request_of(
+    journal: &dyn Journal,
+    row: &tapline_timeline::RowId,
+) -> (RequestState, Option<tapline_timeline::Outcome>, Option<String>) {
+    let row = journal.row(row).expect("it can be read").expect("it is there");
+    let Body::Request(request) = &row.body else {
+        panic!("no request: {row:?}")
+    };
+    let by = request.answer.as_ref().and_then(|answer| answer.by.clone());
+    (request.state, request.outcome, by)
 }

@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
 use tapline_agent::catalogue::{Launch, Search};
 use tapline_agent::config::Config;
-use tapline_agent::host::{Begin, HostOptions, Patience, StartError};
+use tapline_agent::host::{Begin, HostOptions, Offer, Patience, StartError, intent};
 use tapline_journal::{Journal, SessionEntry};
+use tapline_timeline::SessionId;
 
 use crate::failure::Failure;
 use crate::journal::wrap::{GUARD, hint_of, secrets};
@@ -26,6 +28,72 @@ pub(crate) struct AgentArgs {
     sign_in: Option<String>,
     #[command(flatten)]
     set: Set,
+}
+
+/// What is set before the first prompt.
+#[derive(clap::Args)]
+pub(crate) struct SettingArgs {
+    /// The model, by the agent's name for it
+    #[arg(long)]
+    model: Option<String>,
+    /// The mode, by the agent's name for it
+    #[arg(long)]
+    mode: Option<String>,
+    /// Another option of the agent's
+    #[arg(long = "option", value_name = "ID=VALUE")]
+    options: Vec<String>,
+}
+
+impl SettingArgs {
+    /// What is wanted of an agent that offers this, as the payloads of intents.
+    pub(crate) fn intents(&self, offer: &Offer) -> Result<Vec<serde_json::Value>, Failure> {
+        let mut wanted = Vec::new();
+        for (word, value, beside) in [
+            ("model", &self.model, &offer.models),
+            ("mode", &self.mode, &offer.modes),
+        ] {
+            let Some(value) = value else { continue };
+            // What an agent has among its options is set there.
+            let option = offer
+                .options
+                .iter()
+                .find(|o| o.category.as_deref().unwrap_or(&o.id) == word);
+            wanted.push(match option {
+                Some(option) if beside.is_empty() => json!({ "option": option.id, "value": value }),
+                _ => json!({ word: value }),
+            });
+        }
+        for option in &self.options {
+            let (id, value) = option
+                .split_once('=')
+                .ok_or_else(|| Failure::Usage(format!("--option {option} has no `=`; write ID=VALUE")))?;
+            let boolean = offer.options.iter().any(|o| o.id == id && o.boolean);
+            wanted.push(match (boolean, value) {
+                (true, "true" | "on" | "yes") => json!({ "option": id, "value": true }),
+                (true, "false" | "off" | "no") => json!({ "option": id, "value": false }),
+                _ => json!({ "option": id, "value": value }),
+            });
+        }
+        Ok(wanted)
+    }
+
+    /// Sets what was wanted, one after the other.
+    pub(crate) fn apply(
+        &self,
+        journal: &dyn Journal,
+        session: &SessionId,
+        offer: &Offer,
+    ) -> Result<(), Failure> {
+        for setting in self.intents(offer)? {
+            let id = super::turn::post(journal, session, intent::SET_OPTION, &setting)?;
+            let outcome = super::reach::wait(journal, session, id, false)?;
+            if let Some(error) = outcome["error"].as_str() {
+                let error = tapline_render::clean_line(error, true);
+                return Err(Failure::Agent(format!("{setting} could not be set: {error}")));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What is started: an agent of the catalogue, or a command.

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tapline_agent::host::{HostOptions, Hosted, StartError, intent};
+use tapline_agent::host::{Begin, HostOptions, Hosted, StartError, intent};
 use tapline_journal::Journal;
 use tapline_render::Fold;
 use tapline_timeline::{End, SessionId};
 
-use super::agent::{AgentArgs, Wanted, failed_to_start};
+use super::agent::{AgentArgs, SettingArgs, Wanted, failed_to_start};
 use super::chat;
 use super::turn::{Ended, Format, Run};
 use crate::Outcome;
@@ -45,6 +45,8 @@ pub(crate) struct TurnArgs {
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
     #[command(flatten)]
+    settings: SettingArgs,
+    #[command(flatten)]
     agent: AgentArgs,
 }
 
@@ -72,8 +74,11 @@ pub(crate) struct ExecArgs {
 /// Go on with a session: the agent loads it, and is given the prompt; on a terminal without a prompt, a talk goes on
 #[derive(clap::Args)]
 pub(crate) struct ResumeArgs {
-    /// The session: its id, a beginning of it, or `last`
+    /// The session: its id, a beginning of it, or `last`; with `--adopt` the agent's own id of it
     session: String,
+    /// Go on with a session that the agent keeps and the journal does not know (see `tapline sessions`)
+    #[arg(long)]
+    adopt: bool,
     /// The prompt; read from standard input where it is left out, or is `-`
     prompt: Vec<String>,
     /// Fail if the agent no longer has the session, instead of going on afresh with the chat so far as context
@@ -130,11 +135,21 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
         (None, [_, ..]) => Some(Wanted::Command(&args.command)),
         (None, []) => None,
     };
+    if args.adopt && wanted.is_none() {
+        let what =
+            "--adopt needs the agent that keeps the session: --agent-name NAME, or its command behind `--`";
+        return Err(Failure::Usage(what.to_owned()));
+    }
     if args.prompt.is_empty() && chat::has_terminal() {
         return chat::begin(chat::Start {
             agent: &args.turn.agent,
+            settings: &args.turn.settings,
             wanted,
-            resume: Some(&args.session),
+            which: if args.adopt {
+                chat::Which::Adopted(&args.session)
+            } else {
+                chat::Which::Resumed(&args.session)
+            },
             afresh: !args.no_context,
             color: args.turn.color,
             fold: args.turn.fold(),
@@ -142,6 +157,13 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     }
     let config = args.turn.agent.config()?;
     let (_, journal) = open()?;
+    if let Some(wanted) = wanted.as_ref().filter(|_| args.adopt) {
+        let mut options = args.turn.agent.new_session(&config, wanted)?;
+        options.begin = Begin::Adopt {
+            provider: args.session.clone(),
+        };
+        return args.turn.run(journal, options, prompt(&args.prompt)?);
+    }
     let entry = find(&*journal, &args.session)?;
     let options =
         args.turn
@@ -189,6 +211,8 @@ impl TurnArgs {
         let interrupts = interrupts()?;
         let hosted = Hosted::start(Arc::clone(&journal), options).map_err(failed_to_start)?;
         let session = begun(&hosted, self.timeout, &interrupts)?;
+        self.settings
+            .apply(&*journal, &session, &hosted.standing().offer)?;
         let run = Run {
             journal: &*journal,
             hosted: &hosted,

@@ -145,7 +145,12 @@ fn live(journal: &dyn Journal, entry: SessionEntry) -> Result<SessionEntry, Fail
 }
 
 /// Waits until it is said what became of an intent. A prompt may wait as long as the turn before it runs.
-fn wait(journal: &dyn Journal, session: &SessionId, id: IntentId, long: bool) -> Result<Value, Failure> {
+pub(crate) fn wait(
+    journal: &dyn Journal,
+    session: &SessionId,
+    id: IntentId,
+    long: bool,
+) -> Result<Value, Failure> {
     let since = Instant::now();
     loop {
         if let Some(outcome) = outcome(journal, id)? {

@@ -50,7 +50,10 @@ pub(crate) fn run(args: Args) -> ! {
         record,
     };
     match wrap::run(options) {
-        Ok(ended) => ended.end.pass_on(),
+        Ok(ended) => {
+            ended.tell();
+            ended.end.pass_on()
+        }
         Err(error) => {
             eprintln!("tapline wrap: {error}");
             std::process::exit(error.code());

@@ -56,8 +56,8 @@ pub struct SqliteJournal {
 /// How a journal is opened.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SqliteOptions {
-    /// Most pages (of 4 KiB) that the file may have: a quota of our own.
-    pub max_pages: Option<u32>,
+    /// Most bytes that the file may have: a quota of our own.
+    pub max_bytes: Option<u64>,
     /// How long the writing thread waits for another process; [`LOCK_WAIT`] where nothing is said.
     pub lock_wait: Option<Duration>,
 }
@@ -118,7 +118,9 @@ impl SqliteJournal {
     pub fn open_with(home: &Home, options: SqliteOptions) -> Result<Self, Error> {
         let conn = schema::open(home)?;
         let path = home.database();
-        if let Some(pages) = options.max_pages {
+        if let Some(bytes) = options.max_bytes {
+            let page = schema::pragma(&conn, &path, "page_size")?.max(1);
+            let pages = i64::try_from(bytes).unwrap_or(i64::MAX) / page;
             conn.pragma_update(None, "max_page_count", pages)
                 .map_err(|e| sql_error(&path, "opening it", e))?;
         }

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use std::sync::Arc;
+
 use rusqlite::params;
 use tapline_timeline::{Row, Session, SessionId, SessionState, Time};
 
@@ -252,7 +254,7 @@ impl Store {
             .collect();
         for row in settle::settle(&mut session, open, last_seq, &running.owner, at) {
             cursor += 1;
-            self.put(number, cursor, &row, &mut touch)?;
+            self.put(number, cursor, Arc::new(row), &mut touch)?;
         }
         cursor += 1;
         touch.settle_session(session, cursor);

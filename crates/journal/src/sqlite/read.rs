@@ -32,6 +32,8 @@ struct Raw {
     cursor: u64,
     body: String,
     taken: Option<String>,
+    /// Whether text was appended to it since it was written.
+    grows: bool,
 }
 
 /// Text appended to a row.
@@ -42,7 +44,7 @@ struct Piece {
     text: String,
 }
 
-const ROW: &str = "rid, cursor, body, taken";
+const ROW: &str = "rid, cursor, body, taken, grows";
 const PIECE: &str = "aid, rid, member, start, revision, frame, text";
 const SESSION: &str =
     "num, object, object_cursor, cursor, mode, live, ended, waiting, cut, rows, created_ms, changed_ms,
@@ -219,7 +221,7 @@ impl<'a> Db<'a> {
     /// Rows of a session that have appended text.
     pub(super) fn grown(self, session: i64) -> Result<Vec<i64>, Error> {
         let (from, to) = session_range(session);
-        let sql = "SELECT DISTINCT rid FROM appends WHERE rid BETWEEN ? AND ?";
+        let sql = "SELECT DISTINCT rid FROM appends WHERE aid BETWEEN ? AND ?";
         self.list("reading appended text", sql, [from, to], |row| row.get(0))
     }
 
@@ -229,8 +231,7 @@ impl<'a> Db<'a> {
         let Some(raw) = self.one("reading a row", &sql, [rid], raw_row)? else {
             return Ok(None);
         };
-        let pieces = self.pieces_of(&raw)?;
-        self.finish(raw, pieces).map(Some)
+        self.finish(raw, true).map(Some)
     }
 
     /// The row with an id.
@@ -264,36 +265,45 @@ impl<'a> Db<'a> {
         if order == "DESC" {
             raw.reverse();
         }
-        self.finish_all(number, raw)
+        self.finish_all(raw)
     }
 
     /// Rows that have not settled.
     pub(super) fn open_rows(self, number: i64) -> Result<Vec<Arc<Row>>, Error> {
         let sql = format!("SELECT {ROW} FROM rows WHERE session = ? AND open = 1 ORDER BY rid");
         let raw = self.list("reading open rows", &sql, [number], raw_row)?;
-        self.finish_all(number, raw)
+        self.finish_all(raw)
     }
 
-    fn finish_all(self, session: i64, raw: Vec<Raw>) -> Result<Vec<Arc<Row>>, Error> {
-        let grown: HashSet<i64> = self.grown(session)?.into_iter().collect();
-        let finish = |raw: Raw| {
-            let pieces = if grown.contains(&raw.rid) {
-                self.pieces_of(&raw)?
-            } else {
-                Vec::new()
-            };
-            self.finish(raw, pieces)
+    fn finish_all(self, raw: Vec<Raw>) -> Result<Vec<Arc<Row>>, Error> {
+        raw.into_iter().map(|raw| self.finish(raw, true)).collect()
+    }
+
+    /// Grows a row by the text appended to it since it was written. That stands among the text of the few other rows of its
+    /// session that grow at the same time, so that no index must be written with each piece.
+    fn grow(self, raw: &Raw, row: &mut Arc<Row>) -> Result<u64, Error> {
+        let sql = format!("SELECT {PIECE} FROM appends WHERE aid BETWEEN ? AND ? AND rid = ? ORDER BY aid");
+        let session = raw.rid >> SHIFT;
+        let from = place(session, raw.cursor + 1);
+        let to = session_range(session).1;
+        let mut cursor = raw.cursor;
+        // One piece after the other: a long message need not stand in memory twice.
+        let add = |found: &SqlRow<'_>| {
+            let mut piece = piece(found)?;
+            piece.grown.id = row.id.clone();
+            piece.grown.apply(row, &piece.text);
+            cursor = cursor.max(piece.cursor);
+            Ok(())
         };
-        raw.into_iter().map(finish).collect()
+        self.conn
+            .prepare_cached(&sql)
+            .and_then(|mut statement| statement.query_map([from, to, raw.rid], add)?.collect())
+            .map_err(self.say("reading appended text"))
+            .map(|()| cursor)
     }
 
-    fn pieces_of(self, raw: &Raw) -> Result<Vec<Piece>, Error> {
-        let sql = format!("SELECT {PIECE} FROM appends WHERE rid = ? AND aid > ? ORDER BY aid");
-        let from = place(raw.rid >> SHIFT, raw.cursor);
-        self.list("reading appended text", &sql, [raw.rid, from], piece)
-    }
-
-    fn finish(self, raw: Raw, pieces: Vec<Piece>) -> Result<Arc<Row>, Error> {
+    /// The row, with the text appended to it or without.
+    fn finish(self, raw: Raw, grown: bool) -> Result<Arc<Row>, Error> {
         let read = body::load(
             &raw.body,
             raw.taken.as_deref(),
@@ -316,12 +326,11 @@ impl<'a> Db<'a> {
             }
         };
         let mut row = Arc::new(row);
-        let mut cursor = raw.cursor;
-        for mut piece in pieces {
-            piece.grown.id = row.id.clone();
-            piece.grown.apply(&mut row, &piece.text);
-            cursor = cursor.max(piece.cursor);
-        }
+        let cursor = if grown && raw.grows {
+            self.grow(&raw, &mut row)?
+        } else {
+            raw.cursor
+        };
         Arc::make_mut(&mut row).cursor = Some(cursor);
         Ok(row)
     }
@@ -382,7 +391,7 @@ impl<'a> Db<'a> {
     ) -> Result<Vec<News>, Error> {
         let mut news = Vec::with_capacity(put.len());
         for raw in put {
-            news.push(News::Row(self.finish(raw, Vec::new())?));
+            news.push(News::Row(self.finish(raw, false)?));
         }
         let sql = format!("SELECT {PIECE} FROM appends WHERE aid BETWEEN ? AND ? ORDER BY aid");
         let (from, to) = (place(session, after + 1), place(session, horizon));
@@ -417,10 +426,9 @@ impl<'a> Db<'a> {
         let mut news = Vec::with_capacity(put.len());
         for raw in put {
             match latest.remove(&raw.rid) {
-                None => news.push(News::Row(self.finish(raw, Vec::new())?)),
+                None => news.push(News::Row(self.finish(raw, false)?)),
                 Some(cursor) if cursor <= horizon => {
-                    let pieces = self.pieces_of(&raw)?;
-                    news.push(News::Row(self.finish(raw, pieces)?));
+                    news.push(News::Row(self.finish(raw, true)?));
                 }
                 Some(_) => {}
             }
@@ -548,6 +556,7 @@ fn raw_row(row: &SqlRow<'_>) -> rusqlite::Result<Raw> {
         cursor: row.get(1)?,
         body: row.get(2)?,
         taken: row.get(3)?,
+        grows: row.get(4)?,
     })
 }
 

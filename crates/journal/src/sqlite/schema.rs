@@ -16,6 +16,14 @@ use super::sql_error;
 /// How long a process waits for another to let the journal go.
 pub const LOCK_WAIT: Duration = Duration::from_secs(5);
 
+/// Size of a page of a new journal, in bytes. Each commit writes whole pages, and one of streamed text changes a few hundred
+/// bytes in each, so a small page is what keeps the log small. A journal keeps the size that it was made with.
+pub(super) const PAGE_BYTES: u32 = 1024;
+
+/// How long the log becomes before it is written into the file, in bytes. A page that changes often is written into the
+/// file once for all its changes.
+const LOG_BYTES: i64 = 4 << 20;
+
 /// Marks the file as ours in SQLite's header: `TAPL`.
 const APPLICATION: i32 = 0x5441_504c;
 
@@ -25,10 +33,16 @@ struct Migration {
     hash: &'static str,
 }
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    sql: include_str!("schema.sql"),
-    hash: "64e449082913e5ddd245669e9d92bf7c52fb4aef0704bf0d6ba835a4030a49e1",
-}];
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        sql: include_str!("schema.sql"),
+        hash: "64e449082913e5ddd245669e9d92bf7c52fb4aef0704bf0d6ba835a4030a49e1",
+    },
+    Migration {
+        sql: include_str!("schema2.sql"),
+        hash: "821a76d20dc79d1c0726ab609660e4355098bd1d13f3232c9aba97b7bbb1c799",
+    },
+];
 
 /// The newest format.
 pub(crate) const NEWEST: u32 = MIGRATIONS.len() as u32;
@@ -40,8 +54,14 @@ pub(super) fn open(home: &Home) -> Result<Connection, Error> {
     private_file(&path).map_err(|error| file_error(&path, "opening it", error))?;
     let mut conn = connect(&path)?;
     check(&conn, &path)?;
+    let say = |e| sql_error(&path, "opening it", e);
+    // Means something only to a file that has no page yet.
+    conn.pragma_update(None, "page_size", PAGE_BYTES).map_err(say)?;
     set_wal(&conn, &path)?;
     migrate(&mut conn, &path)?;
+    let page = pragma(&conn, &path, "page_size")?.max(1);
+    conn.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / page)
+        .map_err(say)?;
     Ok(conn)
 }
 
@@ -90,7 +110,7 @@ fn check(conn: &Connection, path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-fn pragma(conn: &Connection, path: &Path, name: &str) -> Result<i64, Error> {
+pub(super) fn pragma(conn: &Connection, path: &Path, name: &str) -> Result<i64, Error> {
     conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
         .map_err(|e| sql_error(path, "reading its head", e))
 }

@@ -147,7 +147,9 @@ impl Store {
                     touch.settled = true;
                     touch.object = Some((Session::clone(session), entry.cursor));
                 }
-                Op::Put(row) if !overtaken(row.seq) => self.put(hold.number, entry.cursor, row, touch)?,
+                Op::Put(row) if !overtaken(row.seq) => {
+                    self.put(hold.number, entry.cursor, Arc::clone(row), touch)?
+                }
                 Op::Append(grown) if !overtaken(grown.seq) => {
                     let text = &batch.text[grown.from..grown.to];
                     self.append(hold.number, entry.cursor, grown, text)?;
@@ -208,39 +210,50 @@ impl Store {
         &mut self,
         session: i64,
         cursor: u64,
-        row: &Row,
+        row: Arc<Row>,
         touch: &mut Touch,
     ) -> Result<(), Error> {
-        let rid = place(session, row.seq);
-        let stored = body::store(row).map_err(|error| Error::BadRow {
-            session: row.session.clone(),
-            seq: row.seq,
-            detail: error.to_string(),
-        })?;
+        let (seq, id) = (row.seq, row.session.clone());
+        let rid = place(session, seq);
         let before: Option<Option<i64>> = self
             .conn
             .prepare_cached("SELECT said FROM rows WHERE rid = ?")
             .and_then(|mut s| s.query_row([rid], |r| r.get(0)).optional())
             .map_err(Self::say(&self.path, "writing a row"))?;
+        let said = self.index(rid, &row, before.flatten())?;
+        let (key, kind) = (row.id.key(&id).to_owned(), row.kind());
+        let (open, waiting) = (row.is_open(), is_waiting(&row));
+        if let Body::Turn(turn) = &row.body {
+            touch.cut = Some(turn.end == Some(End::Cut));
+        }
+        let stored = body::store(row).map_err(|error| Error::BadRow {
+            session: id,
+            seq,
+            detail: error.to_string(),
+        })?;
         self.put_uses(rid, &stored, before.is_some())?;
-        let said = self.index(rid, row, before.flatten())?;
         if self.grown.remove(&rid) {
-            self.exec("writing a row", "DELETE FROM appends WHERE rid = ?", [rid])?;
+            let (from, to) = session_range(session);
+            self.exec(
+                "writing a row",
+                "DELETE FROM appends WHERE aid BETWEEN ? AND ? AND rid = ?",
+                [from, to, rid],
+            )?;
         }
         self.exec(
             "writing a row",
             "INSERT INTO rows (rid, session, cursor, key, kind, open, waiting, said, body, taken)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
              ON CONFLICT (rid) DO UPDATE SET cursor = ?3, key = ?4, kind = ?5, open = ?6, waiting = ?7, said = ?8,
-             body = ?9, taken = ?10",
+             body = ?9, taken = ?10, grows = 0",
             params![
                 rid,
                 session,
                 cursor,
-                row.id.key(&row.session),
-                row.kind().as_str(),
-                row.is_open(),
-                is_waiting(row),
+                key,
+                kind.as_str(),
+                open,
+                waiting,
                 said,
                 stored.json,
                 stored.taken_json(),
@@ -249,10 +262,7 @@ impl Store {
         touch.cursor = cursor;
         touch.settled = true;
         touch.new_rows += u64::from(before.is_none());
-        touch.requests |= row.kind() == Kind::Request;
-        if let Body::Turn(turn) = &row.body {
-            touch.cut = Some(turn.end == Some(End::Cut));
-        }
+        touch.requests |= kind == Kind::Request;
         Ok(())
     }
 
@@ -293,7 +303,7 @@ impl Store {
                 .and_then(|mut s| s.query_map([rid], |row| row.get(0))?.collect())
                 .map_err(&say)?;
         }
-        for (hash, bytes) in &stored.blobs {
+        for (hash, bytes) in stored.blobs() {
             self.put_blob(hash, bytes)?;
         }
         for hash in &stored.uses {
@@ -350,7 +360,10 @@ impl Store {
             "INSERT INTO appends (aid, rid, member, start, revision, frame, text) VALUES (?, ?, ?, ?, ?, ?, ?)",
             params![place(session, cursor), rid, member, grown.offset, grown.revision, grown.frame, text],
         )?;
-        self.grown.insert(rid);
+        // Once for all the text until the row is written again. A row that never came has nothing to mark.
+        if self.grown.insert(rid) {
+            self.exec("appending text", "UPDATE rows SET grows = 1 WHERE rid = ?", [rid])?;
+        }
         Ok(())
     }
 
@@ -360,7 +373,7 @@ impl Store {
             return Ok(());
         };
         closed.apply(&mut row);
-        self.put(hold.number, cursor, &row, touch)
+        self.put(hold.number, cursor, row, touch)
     }
 
     /// Writes appended text into its rows, for rows that nobody closes.
@@ -377,7 +390,7 @@ impl Store {
             if let Some(row) = self.db().row_at(rid)? {
                 let cursor = row.cursor.unwrap_or(0);
                 let later = touch.cursor.max(cursor);
-                self.put(session, cursor, &row, touch)?;
+                self.put(session, cursor, row, touch)?;
                 touch.cursor = later;
             }
         }
@@ -471,15 +484,28 @@ impl Store {
         if full {
             self.close_blocks(tape, &mut open, false)?;
         } else {
-            let hash = blake3::hash(data);
-            self.exec(
-                "writing the tape",
-                "INSERT INTO tape_open VALUES (?, ?, ?, ?)",
-                params![place(tape, first), last, hash.as_bytes(), data],
-            )?;
+            self.put_open(tape, first, last, data)?;
             open.stored = true;
         }
         self.tapes.insert(tape, open);
+        Ok(())
+    }
+
+    /// Writes a piece of the open end.
+    fn put_open(&self, tape: i64, first: u64, last: u64, data: &[u8]) -> Result<(), Error> {
+        let packed = tape::pack(data).ok().filter(|packed| packed.len() < data.len());
+        let size = packed.as_ref().map_or(0, |_| data.len());
+        self.exec(
+            "writing the tape",
+            "INSERT INTO tape_open (tid, last, hash, data, size) VALUES (?, ?, ?, ?, ?)",
+            params![
+                place(tape, first),
+                last,
+                blake3::hash(data).as_bytes(),
+                packed.as_deref().unwrap_or(data),
+                size,
+            ],
+        )?;
         Ok(())
     }
 
@@ -504,16 +530,7 @@ impl Store {
         for piece in tape::pieces(&open.data, BLOCK_BYTES) {
             let data = &open.data[piece.from..piece.to];
             if piece.to - piece.from < BLOCK_BYTES && !all {
-                self.exec(
-                    "writing the tape",
-                    "INSERT INTO tape_open VALUES (?, ?, ?, ?)",
-                    params![
-                        place(tape, piece.first),
-                        piece.last,
-                        blake3::hash(data).as_bytes(),
-                        data
-                    ],
-                )?;
+                self.put_open(tape, piece.first, piece.last, data)?;
                 open.stored = true;
                 break;
             }
@@ -538,6 +555,8 @@ impl Store {
             done = piece.to;
         }
         open.data.drain(..done);
+        // A burst leaves no more memory behind than the open end needs.
+        open.data.shrink_to(2 * BLOCK_BYTES);
         Ok(())
     }
 
@@ -554,14 +573,25 @@ impl Store {
             )
             .and_then(|mut s| s.query_row([from, to], |row| row.get(0)).optional())
             .map_err(&say)?;
-        let pieces: Vec<Vec<u8>> = self
+        let pieces: Vec<(usize, Vec<u8>)> = self
             .conn
-            .prepare_cached("SELECT data FROM tape_open WHERE tid BETWEEN ? AND ? ORDER BY tid")
-            .and_then(|mut s| s.query_map([from, to], |row| row.get(0))?.collect())
+            .prepare_cached("SELECT size, data FROM tape_open WHERE tid BETWEEN ? AND ? ORDER BY tid")
+            .and_then(|mut s| {
+                s.query_map([from, to], |row| Ok((row.get(0)?, row.get(1)?)))?
+                    .collect()
+            })
             .map_err(&say)?;
+        let mut data = Vec::new();
+        for (size, piece) in pieces {
+            let piece = tape::open_piece(piece, size).map_err(|detail| Error::Damaged {
+                path: self.path.clone(),
+                detail: format!("the open end of tape {tape}: {detail}"),
+            })?;
+            data.extend_from_slice(&piece);
+        }
         Ok(OpenTape {
-            stored: !pieces.is_empty(),
-            data: pieces.concat(),
+            stored: !data.is_empty(),
+            data,
             head: head.unwrap_or(tape::START),
         })
     }

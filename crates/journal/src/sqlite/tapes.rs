@@ -32,6 +32,40 @@ impl Block {
     }
 }
 
+/// A piece of the open end as it stands in the file.
+pub(super) struct OpenPiece {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    hash: [u8; 32],
+    data: Vec<u8>,
+    size: usize,
+}
+
+impl OpenPiece {
+    /// Its columns.
+    pub(super) const COLUMNS: &str = "tid, last, hash, data, size";
+
+    pub(super) fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            first: low(row.get(0)?),
+            last: row.get(1)?,
+            hash: row.get(2)?,
+            data: row.get(3)?,
+            size: row.get(4)?,
+        })
+    }
+
+    /// Its records, checked against their hash.
+    pub(super) fn records(self) -> Result<Vec<u8>, String> {
+        let data = tape::open_piece(self.data, self.size)?;
+        if *blake3::hash(&data).as_bytes() == self.hash {
+            Ok(data)
+        } else {
+            Err("its open end does not match its hash".to_owned())
+        }
+    }
+}
+
 impl Db<'_> {
     pub(super) fn tapes(self, session: Option<&SessionId>) -> Result<Vec<TapeInfo>, Error> {
         let number = session.map(|session| self.need(session)).transpose()?;
@@ -103,19 +137,16 @@ impl Db<'_> {
                 .map_err(|error| bad(connection, block.first, &error))?;
             return Ok(Some((block.last, data)));
         }
-        let sql = "SELECT last, hash, data, tid FROM tape_open WHERE tid BETWEEN ?1 AND ?3 AND last >= ?2 ORDER BY tid LIMIT 1";
-        let found: Option<(u64, [u8; 32], Vec<u8>, i64)> = self.one(
-            "reading a tape",
-            sql,
-            params![place(tape, 0), number, end],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
-        )?;
-        let Some((last, hash, data, tid)) = found else {
+        let sql = format!(
+            "SELECT {} FROM tape_open WHERE tid BETWEEN ?1 AND ?3 AND last >= ?2 ORDER BY tid LIMIT 1",
+            OpenPiece::COLUMNS
+        );
+        let values = params![place(tape, 0), number, end];
+        let Some(piece) = self.one("reading a tape", &sql, values, OpenPiece::read)? else {
             return Ok(None);
         };
-        if *blake3::hash(&data).as_bytes() != hash {
-            return Err(bad(connection, low(tid), "its open end does not match its hash"));
-        }
+        let (first, last) = (piece.first, piece.last);
+        let data = piece.records().map_err(|error| bad(connection, first, &error))?;
         Ok(Some((last, data)))
     }
 

@@ -10,6 +10,7 @@ use crate::model::Finding;
 use crate::tape;
 
 use super::read::{Db, low};
+use super::tapes::OpenPiece;
 use super::{place, session_range};
 
 /// Findings of one kind that are told one by one.
@@ -152,20 +153,19 @@ impl Db<'_> {
             head = block.hash;
             next = block.last + 1;
         }
-        let open: Vec<(i64, u64, [u8; 32], Vec<u8>)> = self.list(
-            "checking tapes",
-            "SELECT tid, last, hash, data FROM tape_open WHERE tid BETWEEN ? AND ? ORDER BY tid",
-            [place(tape, 0), session_range(tape).1],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
-        )?;
-        for (tid, last, hash, data) in open {
-            if *blake3::hash(&data).as_bytes() != hash {
-                say(format!("The open end from input {} is damaged.", low(tid)));
+        let sql = format!(
+            "SELECT {} FROM tape_open WHERE tid BETWEEN ? AND ? ORDER BY tid",
+            OpenPiece::COLUMNS
+        );
+        let range = [place(tape, 0), session_range(tape).1];
+        for piece in self.list("checking tapes", &sql, range, OpenPiece::read)? {
+            let (first, last) = (piece.first, piece.last);
+            if piece.records().is_err() {
+                say(format!("The open end from input {first} is damaged."));
             }
-            if low(tid) < next {
+            if first < next {
                 say(format!(
-                    "The open end begins at input {}, which stands in a block already.",
-                    low(tid)
+                    "The open end begins at input {first}, which stands in a block already."
                 ));
             }
             next = last + 1;

@@ -101,6 +101,39 @@ fn an_agent_that_works_aside_is_a_helper_and_what_is_for_the_model_is_left_out()
 }
 
 #[test]
+fn an_agent_that_is_waited_for_ends_with_its_tool() {
+    let mut talk = Talk::with("claude");
+    let response = json!({"agentId": "h", "isAsync": false, "totalTokens": 900,
+        "content": [{"type": "text", "text": "It is so."}]});
+    talk.prompt("Help")
+        .tool(
+            "t",
+            json!({"title": "Task", "rawInput": {"description": "Look into it"}}),
+        )
+        .news(
+            "t",
+            json!({"status": "completed", "_meta": {"claudeCode": {"toolName": "Agent", "toolResponse": response}}}),
+        );
+    let rows = talk.ends("end_turn").rows();
+    let helper = rows.only("helper");
+    assert_eq!(
+        (
+            &helper["state"],
+            &helper["label"],
+            &helper["tokens"],
+            &helper["text"]
+        ),
+        (
+            &json!("completed"),
+            &json!("Look into it"),
+            &json!(900),
+            &json!("It is so.")
+        )
+    );
+    assert_eq!(helper["parent"], rows.only("tool")["id"]);
+}
+
+#[test]
 fn the_same_words_as_text_and_as_error_make_one_message_and_one_error_row() {
     let rows = recording("claude/s7-err500.jsonl");
     let errors: Vec<_> = rows

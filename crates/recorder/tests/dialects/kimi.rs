@@ -70,6 +70,28 @@ fn a_helpers_result_is_its_summary() {
 }
 
 #[test]
+fn a_helper_ended_as_the_head_of_its_result_says() {
+    for (word, state) in [
+        ("completed", "completed"),
+        ("failed", "failed"),
+        ("of the future", "unknown"),
+    ] {
+        let mut talk = Talk::with("kimi");
+        let result = format!("agent_id: h\nstatus: {word}\n\n[summary]\nIt is so.\n");
+        talk.prompt("Help")
+            .tool("t", json!({"title": "Agent", "status": "in_progress"}))
+            .news("t", json!({"status": "completed", "content": text(&result)}));
+        let rows = talk.ends("end_turn").rows();
+        let helper = rows.only("helper");
+        assert_eq!(
+            (&helper["state"], &helper["text"], &helper["parent"]),
+            (&json!(state), &json!("It is so."), &rows.only("tool")["id"]),
+            "{word}"
+        );
+    }
+}
+
+#[test]
 fn a_diff_that_only_the_permission_showed_reads_as_discarded() {
     let rows = recording("kimi/s4-reject.jsonl");
     let tool = rows.only("tool");

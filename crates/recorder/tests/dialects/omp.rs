@@ -88,6 +88,11 @@ fn rm_3_exit_0_is_read_from_a_wall_time_and_nothing_against_it() {
         assert_eq!(run(json!({"wallTimeMs": 5, against: true})), None, "{against}");
     }
     assert_eq!(run(json!({"wallTimeMs": 5, "signal": "SIGTERM"})), None);
+    // What is null or false does not speak against it.
+    assert_eq!(
+        run(json!({"wallTimeMs": 5, "timedOut": false, "async": null, "signal": null})),
+        Some(json!(0))
+    );
 }
 
 #[test]

@@ -81,8 +81,24 @@ fn copilot_and_cursor_speak_the_protocol() {
 #[test]
 fn an_error_without_words_is_named_by_the_agent() {
     for (agent, name) in [
-        ("copilot", "Copilot"),
+        ("grok", "Grok"),
+        ("claude", "Claude"),
+        ("codex", "Codex"),
+        ("gemini", "Gemini"),
+        ("opencode", "OpenCode"),
+        ("kilo", "Kilo"),
         ("kimi", "Kimi"),
+        ("cline", "Cline"),
+        ("omp", "OMP"),
+        ("pi", "Pi"),
+        ("qwen", "Qwen Code"),
+        ("copilot", "Copilot"),
+        ("goose", "goose"),
+        ("cursor", "Cursor"),
+        ("deepagents", "Deep Agents"),
+        ("fast-agent", "fast-agent"),
+        ("vibe", "Vibe"),
+        ("hermes", "Hermes"),
         ("nobody-knows", "The agent"),
     ] {
         let mut talk = Talk::with(agent);

@@ -95,6 +95,64 @@ fn a_discrete_message_says_how_a_background_task_ended() {
 }
 
 #[test]
+fn how_background_work_stands_is_said_by_its_words() {
+    let after = |task: serde_json::Value| {
+        let mut talk = Talk::with("qwen");
+        talk.prompt("Run").update(
+            json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""},
+                "_meta": {"backgroundTask": task}}),
+        );
+        talk.rows()
+    };
+    for (word, state) in [
+        // It began, and the record ends before it does.
+        ("running", "unknown"),
+        ("completed", "completed"),
+        ("failed", "failed"),
+        ("cancelled", "stopped"),
+        ("stopped", "stopped"),
+        ("killed", "stopped"),
+    ] {
+        let rows = after(json!({"taskId": "w", "status": word, "kind": "command"}));
+        assert_eq!(rows.only("task")["state"], state, "{word}");
+    }
+    assert!(
+        after(json!({"taskId": "w", "status": "of the future"}))
+            .of("task")
+            .is_empty()
+    );
+    for (word, kind) in [("monitor", "monitor"), ("command", "command"), ("dream", "other")] {
+        let rows = after(json!({"taskId": "w", "status": "running", "kind": word}));
+        assert_eq!(rows.only("task")["task_kind"], kind, "{word}");
+    }
+}
+
+#[test]
+fn a_count_stands_under_either_name() {
+    let mut talk = Talk::with("qwen");
+    talk.prompt("Hi").update(
+        json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""},
+            "_meta": {"parentToolCallId": null, "usage": {"promptTokens": 900}}}),
+    );
+    assert_eq!(talk.rows().only("turn")["context"]["used"], 900);
+}
+
+#[test]
+fn its_mode_stands_under_any_of_three_names() {
+    for name in ["currentModeId", "modeId", "mode"] {
+        let mut talk = Talk::with("qwen");
+        talk.notice(
+            "qwen/notify/session/mode-update",
+            json!({"sessionId": "s", name: "plan"}),
+        );
+        assert_eq!(talk.rows().only("session")["mode"], "plan", "{name}");
+    }
+    let mut talk = Talk::with("qwen");
+    talk.notice("qwen/notify/session/mode-update", json!({"sessionId": "s"}));
+    assert_eq!(talk.drops(), ["vendor-notice"]);
+}
+
+#[test]
 fn error_words_are_read_out_of_json_text() {
     let mut talk = Talk::with("qwen");
     talk.prompt("Hi")

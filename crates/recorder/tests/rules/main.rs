@@ -11,3 +11,4 @@ mod invariants;
 mod limits;
 mod rules;
 mod scenarios;
+mod updates;

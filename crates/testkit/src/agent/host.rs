@@ -76,7 +76,10 @@ pub(super) fn run(scenario: &Scenario, options: &Options, io: Io) -> Status {
                     break;
                 }
             }
-            Event::Closed if scenario.ignores_eof => {}
+            Event::Closed if scenario.ignores_eof => {
+                host.stage.state().eof = true;
+                host.stage.changed();
+            }
             Event::Closed => break,
             Event::End(status) => return status,
         }
@@ -110,6 +113,10 @@ impl Host {
             ("session/new", Some(id)) => return self.new_session(id, &params),
             ("session/load", Some(id)) => return self.load(id, &params),
             (method, Some(id)) => {
+                if let Some(failure) = self.stage.scenario.refuses.get(method) {
+                    let error = json!({"jsonrpc": "2.0", "id": id, "error": failure});
+                    return self.stage.send(&error);
+                }
                 return match self.simple(method, &params) {
                     Ok(result) => self.stage.answer(&id, result),
                     Err((code, message)) => self.stage.refuse(&id, code, &message),
@@ -133,6 +140,7 @@ impl Host {
                 Ok(json!({}))
             }
             "session/resume" => {
+                self.logged_in()?;
                 let saved = self
                     .stage
                     .store
@@ -157,11 +165,11 @@ impl Host {
             }
             "session/close" | "session/delete" => {
                 self.cancel(params);
-                self.stage
-                    .state()
-                    .sessions
-                    .remove(session)
-                    .ok_or_else(|| unknown_session(session))?;
+                let here = self.stage.state().sessions.remove(session).is_some();
+                let kept = method == "session/delete" && self.stage.store.get(session).is_some();
+                if !here && !kept {
+                    return Err(unknown_session(session));
+                }
                 if method == "session/delete" {
                     self.stage
                         .store
@@ -251,8 +259,8 @@ impl Host {
     }
 
     fn new_session(&self, id: Value, params: &Value) -> io::Result<()> {
-        if self.stage.scenario.needs_login && !self.stage.state().logged_in {
-            return self.stage.refuse(&id, AUTH_REQUIRED, "Authentication required");
+        if let Err((code, message)) = self.logged_in() {
+            return self.stage.refuse(&id, code, &message);
         }
         let cwd = params["cwd"].as_str().unwrap_or_default();
         let session = self.stage.store.create(cwd)?;
@@ -261,7 +269,17 @@ impl Host {
         self.begin(id, session, named, |scenario| &scenario.on_new)
     }
 
+    fn logged_in(&self) -> Result<(), Refusal> {
+        if self.stage.scenario.needs_login && !self.stage.state().logged_in {
+            return Err((AUTH_REQUIRED, "Authentication required".to_owned()));
+        }
+        Ok(())
+    }
+
     fn load(&self, id: Value, params: &Value) -> io::Result<()> {
+        if let Err((code, message)) = self.logged_in() {
+            return self.stage.refuse(&id, code, &message);
+        }
         let session = session_id(params);
         let Some(saved) = self.stage.store.get(session) else {
             let (code, message) = unknown_session(session);
@@ -404,7 +422,11 @@ impl Host {
             steps,
         };
         match self.stage.scenario.busy {
-            Busy::Queue if !opened.running.is_empty() => opened.queue.push_back(prompt),
+            Busy::Queue if !opened.running.is_empty() => {
+                opened.queue.push_back(prompt);
+                drop(guard);
+                self.stage.changed();
+            }
             Busy::Reject if !opened.running.is_empty() => {
                 drop(guard);
                 return self.stage.refuse(
@@ -441,8 +463,10 @@ fn run_turn(
     let said =
         json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": prompt.text}});
     stage.store.append(session, &said)?;
-    let mut player = Player::new(stage, session, &prompt.text, vec![Arc::clone(cancel)]);
+    let player = Player::new(stage, session, &prompt.text, vec![Arc::clone(cancel)]);
+    let mut player = player.of_prompt(&prompt.id);
     let end = player.play(&prompt.steps);
+    let answered = player.has_answered();
     let due = player.due();
     let answer = match end {
         Ok(()) => Ok("end_turn".to_owned()),
@@ -458,7 +482,7 @@ fn run_turn(
     // The answer, the end of the turn and the start of the next one are one step for whoever looks at the state: a
     // prompt that was sent after the answer never meets a turn that still seems to run.
     let mut state = stage.state();
-    let mut answers = if stage.never_answers("session/prompt") {
+    let mut answers = if answered || stage.never_answers("session/prompt") {
         Vec::new()
     } else {
         vec![frame]

@@ -40,6 +40,8 @@ pub(super) enum Event {
 pub(super) struct State {
     /// The client is gone: whoever waits gives up.
     pub(super) closing: bool,
+    /// The client has closed its side.
+    pub(super) eof: bool,
     pub(super) logged_in: bool,
     /// What the client can do, as it said at `initialize`.
     pub(super) client: Value,

@@ -25,6 +25,8 @@ pub(super) struct Player<'a> {
     words: Vec<(&'static str, String)>,
     /// Background commands whose time begins when the turn ends.
     due: Vec<String>,
+    /// The prompt that is not answered yet.
+    prompt: Option<Value>,
 }
 
 type Played = Result<(), Halt>;
@@ -48,7 +50,19 @@ impl<'a> Player<'a> {
             cancels,
             words,
             due: Vec::new(),
+            prompt: None,
         }
+    }
+
+    /// The steps are those of this prompt.
+    pub(super) fn of_prompt(mut self, id: &Value) -> Self {
+        self.prompt = Some(id.clone());
+        self
+    }
+
+    /// Whether the prompt was answered by a step.
+    pub(super) fn has_answered(&self) -> bool {
+        self.prompt.is_none()
     }
 
     /// The background commands that were started and whose time begins now.
@@ -99,6 +113,15 @@ impl<'a> Player<'a> {
             Step::Stop(reason) => Err(Halt::Stopped(reason.clone())),
             Step::SleepMs(ms) => self.stage.pause(*ms, &self.cancels),
             Step::WaitForCancel => self.stage.wait_until(None, &self.cancels, |_| false),
+            Step::WaitForPrompt => self.stage.wait_until(None, &self.cancels, |state| {
+                let session = state.sessions.get(&self.session);
+                session.is_some_and(|session| !session.queue.is_empty())
+            }),
+            Step::WaitForEof => self.stage.wait_until(None, &self.cancels, |state| state.eof),
+            Step::Answer(reason) => match self.prompt.take() {
+                Some(id) => Ok(self.stage.answer(&id, json!({"stopReason": reason}))?),
+                None => Ok(()),
+            },
             Step::Update(update) => self.update(self.fill_all(update)),
             Step::Frame(frame) => Ok(self.stage.send(&self.fill_all(frame))?),
             Step::Ask(ask) => self.ask(&ask.method, self.fill_all(&ask.params)),

@@ -335,3 +335,167 @@ fn ay_5_turn_rows_have_a_prefix_of_their_own() {
     let ids: Vec<&str> = b.rows().iter().map(|r| r.id.as_str()).collect();
     assert_eq!(ids, ["s/t:x", "s/u.t:x", "s/c:x", "s/a:x", "s/w:x"]);
 }
+
+// Prompts that wait, failures, ends
+
+#[test]
+fn queue_two_prompts_answered_in_reverse() {
+    let mut b = Bench::new();
+    b.prompt("1", "One");
+    b.prompt("2", "Two");
+    b.say("one");
+    b.apply(answer("2", End::Refused));
+    b.say(" still one");
+    b.apply(answer("1", End::Completed));
+    b.shows(&[
+        "1 turn prompt completed",
+        "1 user accepted \"One\"",
+        "2 user accepted \"Two\"",
+        "1 assistant \"one still one\"",
+        "2 turn prompt refused",
+    ]);
+}
+
+#[test]
+fn queue_an_error_answer_to_a_queued_prompt_rejects_it_with_the_reason() {
+    let mut b = Bench::new();
+    b.prompt("1", "One");
+    b.prompt("2", "Two");
+    b.apply(error("2", "Busy"));
+    b.ends("1");
+    b.shows(&[
+        "1 turn prompt completed",
+        "1 user accepted \"One\"",
+        "- user rejected \"Two\" because \"Busy\"",
+    ]);
+    assert!(b.all(Kind::User)[1].ended_at.is_some());
+}
+
+#[test]
+fn queue_what_never_opened_is_unconfirmed_at_the_end() {
+    let mut b = Bench::new();
+    b.prompt("1", "One");
+    b.prompt("2", "Two");
+    b.exit(1);
+    b.shows(&[
+        "1 turn prompt cut",
+        "1 user accepted \"One\"",
+        "- user unconfirmed \"Two\"",
+        "1 status warning \"The agent process ended with exit code 1 in the middle of th\"…",
+    ]);
+}
+
+#[test]
+fn queue_a_prompt_taken_back_is_withdrawn() {
+    let mut b = Bench::new();
+    b.prompt("1", "One");
+    b.prompt("2", "Two");
+    b.apply(Event::Answer {
+        key: "2",
+        answer: PromptAnswer::Withdrawn,
+    });
+    b.shows(&[
+        "1 turn prompt open",
+        "1 user accepted \"One\"",
+        "- user withdrawn \"Two\"",
+    ]);
+}
+
+#[test]
+fn turns_an_error_answer_fails_the_turn_also_when_nothing_came_before() {
+    let mut b = Bench::new();
+    b.prompt("1", "One");
+    b.apply(error("1", "No money"));
+    b.shows(&[
+        "1 turn prompt failed",
+        "1 user accepted \"One\"",
+        "1 status error \"No money\"",
+    ]);
+}
+
+#[test]
+fn one_failure_whichever_copy_of_the_reason_comes_first() {
+    let words = "The model is overloaded";
+    let told = |turn| Event::Failure {
+        turn,
+        failure: failure("The model is overloaded"),
+    };
+    let by_notice = Event::TurnEnded(TurnEnded {
+        turn: Some("a"),
+        end: End::Failed,
+        stop_reason: Some("error".into()),
+        duration_ms: None,
+        failure: failure(""),
+        usage: None,
+    });
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let mut b = Bench::new();
+        b.named_prompt("1", "a", "One");
+        for step in order {
+            b.apply(match step {
+                0 => told(Some("a".into())),
+                1 => by_notice.clone(),
+                _ => error("1", words),
+            });
+        }
+        b.shows(&[
+            "1 turn prompt failed",
+            "1 user accepted \"One\"",
+            &format!("1 status error {words:?}"),
+        ]);
+    }
+}
+
+#[test]
+fn one_failure_a_copy_without_words_erases_nothing() {
+    let mut b = Bench::new();
+    b.named_prompt("1", "a", "One");
+    b.apply(Event::Failure {
+        turn: Some("a".into()),
+        failure: failure("Overloaded"),
+    });
+    b.apply(error("1", ""));
+    b.shows(&[
+        "1 turn prompt failed",
+        "1 user accepted \"One\"",
+        "1 status error \"Overloaded\"",
+    ]);
+}
+
+#[test]
+fn turns_the_answer_decides_over_a_notice_that_it_is_done() {
+    let mut b = Bench::new();
+    b.named_prompt("1", "a", "One");
+    b.apply(Event::TurnEnded(TurnEnded {
+        turn: Some("a"),
+        end: End::Completed,
+        stop_reason: None,
+        duration_ms: Some(70),
+        failure: Failure::default(),
+        usage: None,
+    }));
+    b.shows(&["1 turn prompt open", "1 user accepted \"One\""]);
+    b.apply(answer("1", End::Refused));
+    b.shows(&["1 turn prompt refused 70ms", "1 user accepted \"One\""]);
+}
+
+#[test]
+fn turns_the_agents_own_ends_by_its_word_or_at_the_next_prompt() {
+    let mut b = Bench::new();
+    b.say("Awake");
+    b.prompt("1", "Go");
+    b.ends("1");
+    b.apply(started("own"));
+    b.apply(ended(Some("own"), End::Completed));
+    b.say("Again");
+    b.apply(record_ends());
+    b.shows(&[
+        "1 turn agent unknown",
+        "1 assistant \"Awake\"",
+        "2 turn prompt completed",
+        "2 user accepted \"Go\"",
+        "3 turn agent completed",
+        "4 turn agent unknown",
+        "4 assistant \"Again\"",
+    ]);
+}

@@ -431,7 +431,7 @@ impl Dialect for Tabled {
 
     fn notification<'a>(&mut self, _: Around<'_>, method: &str, params: &'a RawValue, facts: &mut Facts<'a>) {
         if !(self.table.notice)(method, params, facts) {
-            facts.taken_by = Some(self.silent(method).unwrap_or("vendor-notice"));
+            facts.taken_by = self.silent(method);
         }
     }
 

@@ -105,6 +105,50 @@ mod tests {
     }
 
     #[test]
+    fn a_fence_has_three_ticks_and_a_plain_language() {
+        assert_eq!(unfenced("``\na\n``"), None);
+        assert_eq!(unfenced("```a`b\nx\n```"), None);
+        assert_eq!(unfenced("```rust\na\n```\n\n").as_deref(), Some("a"));
+        assert_eq!(unfenced("```\na```"), None, "the fence ends on a line of its own");
+        for shell in ["console", "sh", "bash", "shell"] {
+            let printed = format!("```{shell}\n\u{1b}[31mred\u{1b}[0m\n```");
+            assert_eq!(unfenced(&printed).as_deref(), Some("red"), "{shell}");
+        }
+        let other = "```text\n\u{1b}[31mred\n```";
+        assert_eq!(unfenced(other).as_deref(), Some("\u{1b}[31mred"));
+    }
+
+    #[test]
+    fn a_name_is_one_word() {
+        for word in ["a", "read_file", "mcp:tool-1.2", &"x".repeat(128)] {
+            assert!(is_word(word), "{word}");
+        }
+        for other in ["", "two words", "a/b", &"x".repeat(129)] {
+            assert!(!is_word(other), "{other}");
+        }
+        assert_eq!(name_before_json("run: {\"a\":"), Some("run"));
+        assert_eq!(name_before_json("run: [1"), Some("run"));
+        assert_eq!(name_before_json("run: it"), None);
+        assert_eq!(name_before_json("run it: {"), None);
+    }
+
+    #[test]
+    fn a_number_is_read_from_its_own_line_only() {
+        let last = |text| last_line_number(text, "Exit code: ", ".");
+        assert_eq!(last("out\n\nExit code: 3.\n"), Some(("out", 3)));
+        assert_eq!(last("Exit code: 3."), Some(("", 3)));
+        assert_eq!(last("out Exit code: 3."), None);
+        assert_eq!(last("Exit code: 3.\nout"), None);
+        assert_eq!(last("Exit code: x."), None);
+        let first = |text| first_line_number(text, "[exit ", "]");
+        assert_eq!(first("[exit -1]\nout\n"), Some(("out\n", -1)));
+        assert_eq!(first("[exit 1]"), Some(("", 1)));
+        assert_eq!(first("out\n[exit 1]"), None);
+        assert_eq!(between("a <b>c</b> <b>d</b>", "<b>", "</b>"), Some("c"));
+        assert_eq!(between("</b> <b>c", "<b>", "</b>"), None);
+    }
+
+    #[test]
     fn words_are_found_in_json_in_json() {
         assert_eq!(
             words_in_json(r#"{"error":{"code":500,"message":"broken"}}"#).as_deref(),
@@ -114,6 +158,12 @@ mod tests {
             words_in_json(r#"{"error":{"message":"{\"message\":\"deep\"}"}}"#).as_deref(),
             Some("deep")
         );
+        for member in ["message", "error", "detail"] {
+            let text = format!(" {{\"{member}\":\"said\"}}");
+            assert_eq!(words_in_json(&text).as_deref(), Some("said"), "{member}");
+        }
+        assert_eq!(words_in_json(r#"{"message":" "}"#), None);
+        assert_eq!(words_in_json(r#""said""#), None);
         assert_eq!(words_in_json(r#"{"error":{}}"#), None);
         assert_eq!(words_in_json("plain"), None);
     }

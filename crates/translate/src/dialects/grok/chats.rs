@@ -207,3 +207,64 @@ fn clip(text: &str) -> &str {
     }
     &text[..cut]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_is_reached_and_what_is_oldest_goes_first() {
+        let mut chats = Chats::default();
+        for n in 0..=SESSIONS {
+            chats.of(&format!("s{n}")).planned = true;
+        }
+        assert_eq!(chats.all().count(), SESSIONS);
+        assert!(chats.of("s1").planned, "a later one is still known");
+        for n in 0..=CALLS {
+            chats.call(&format!("c{n}")).kills = true;
+        }
+        assert!(chats.known_call("c0").is_none() && chats.known_call("c1").is_some());
+        assert_eq!(chats.calls.len(), CALLS);
+        for n in 0..=HELPERS {
+            chats.name_helper(&format!("h{n}"), Some("Named"));
+        }
+        // One that is known pushes nothing out.
+        chats.name_helper("h1", None);
+        assert_eq!((chats.helper("h0"), chats.helper("h1")), (None, Some("Named")));
+        assert_eq!(chats.helpers.len(), HELPERS);
+    }
+
+    #[test]
+    fn a_call_names_each_task_once_and_not_too_many() {
+        let mut memo = CallMemo::default();
+        for _ in 0..2 {
+            for n in 0..=TASKS_OF_A_CALL {
+                memo.names_task(&format!("t{n}"));
+            }
+        }
+        let tasks: Vec<String> = (0..TASKS_OF_A_CALL).map(|n| format!("t{n}")).collect();
+        assert_eq!(memo.tasks.iter().map(|t| &**t).collect::<Vec<_>>(), tasks);
+    }
+
+    #[test]
+    fn a_label_is_cut_in_front_of_the_character_that_does_not_fit() {
+        let label = format!("a{}", "é".repeat(LABEL));
+        assert_eq!(clip(&label), &label[..LABEL - 1]);
+        assert_eq!(clip("short"), "short");
+    }
+
+    #[test]
+    fn a_turn_that_ended_does_not_run_again_until_many_others_have_ended() {
+        let mut chat = Chat::default();
+        for n in 0..ENDED {
+            chat.ends(&format!("t{n}"));
+            chat.ends(&format!("t{n}"));
+        }
+        chat.runs("t0");
+        assert_eq!(chat.running, None);
+        chat.ends("another");
+        chat.runs("t0");
+        assert_eq!(chat.running.as_deref(), Some("t0"));
+        assert_eq!(chat.ended.len(), ENDED);
+    }
+}

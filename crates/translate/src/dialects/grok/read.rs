@@ -63,3 +63,50 @@ pub(super) fn without<'a>(text: Cow<'a, str>, open: &str, close: &str) -> Cow<'a
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(json: &str) -> &RawValue {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn an_id_is_a_text_that_is_not_empty_or_a_number() {
+        let told = raw(r#"{"a":"p-1","n":7,"m":-7,"empty":"","no":null,"flag":true}"#);
+        let id = |name| member_id(told, &[name]);
+        assert_eq!((id("a"), id("n"), id("m")), (Some("p-1"), Some("7"), Some("-7")));
+        assert_eq!(
+            (id("empty"), id("no"), id("flag"), id("x")),
+            (None, None, None, None)
+        );
+        assert_eq!(member_id(told, &["x", "empty", "a", "n"]), Some("p-1"));
+    }
+
+    #[test]
+    fn words_are_the_first_that_say_something() {
+        let told = raw(r#"{"blank":" ","one":"1","two":"2","flag":true,"off":false}"#);
+        assert_eq!(words(told, &["blank", "one", "two"]).as_deref(), Some("1"));
+        assert_eq!(words(told, &["blank", "flag"]), None);
+        let flags = ["flag", "off", "one", "x"].map(|name| is_true(told, name));
+        assert_eq!(flags, [true, false, false, false]);
+    }
+
+    #[test]
+    fn text_may_be_written_as_bytes() {
+        assert_eq!(text_or_bytes(raw(r#""hi""#)).as_deref(), Some("hi"));
+        assert_eq!(text_or_bytes(raw("[104,105]")).as_deref(), Some("hi"));
+        assert_eq!(text_or_bytes(raw("[104,1050]")), None);
+        assert_eq!(text_or_bytes(raw("7")), None);
+    }
+
+    #[test]
+    fn what_stands_between_two_marks_is_taken_out_wherever_it_stands() {
+        let left = |text: &'static str| without(Cow::Borrowed(text), "<a>", "</a>");
+        assert_eq!(left("1<a>2</a>3<a>4</a>5"), "135");
+        assert_eq!(left("1<a>2"), "1");
+        assert_eq!(left("1</a>2"), "1</a>2");
+        assert_eq!((bare("_x.ai/a"), bare("x.ai/a")), ("x.ai/a", "x.ai/a"));
+    }
+}

@@ -358,12 +358,11 @@ impl Grok {
         if self.helper_told(Cow::Borrowed(task), command.as_deref(), state, text, facts) {
             return;
         }
-        // What is read is the command's output, and a word on where the rest stands: no label, no summary.
+        // What is read is the command's output, and a word on where the rest stands: neither names the task nor sums it up.
         if state.is_some() {
             facts.push(Event::Task(TaskNews {
                 turn,
                 state,
-                summary: None,
                 ..news(task, told)
             }));
         }
