@@ -135,11 +135,21 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
         (None, [_, ..]) => Some(Wanted::Command(&args.command)),
         (None, []) => None,
     };
-    if !args.adopt && args.prompt.is_empty() && chat::has_terminal() {
+    if args.adopt && wanted.is_none() {
+        let what =
+            "--adopt needs the agent that keeps the session: --agent-name NAME, or its command behind `--`";
+        return Err(Failure::Usage(what.to_owned()));
+    }
+    if args.prompt.is_empty() && chat::has_terminal() {
         return chat::begin(chat::Start {
             agent: &args.turn.agent,
+            settings: &args.turn.settings,
             wanted,
-            resume: Some(&args.session),
+            which: if args.adopt {
+                chat::Which::Adopted(&args.session)
+            } else {
+                chat::Which::Resumed(&args.session)
+            },
             afresh: !args.no_context,
             color: args.turn.color,
             fold: args.turn.fold(),
@@ -147,11 +157,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     }
     let config = args.turn.agent.config()?;
     let (_, journal) = open()?;
-    if args.adopt {
-        let Some(wanted) = &wanted else {
-            let what = "--adopt needs the agent that keeps the session: --agent-name NAME, or its command behind `--`";
-            return Err(Failure::Usage(what.to_owned()));
-        };
+    if let Some(wanted) = wanted.as_ref().filter(|_| args.adopt) {
         let mut options = args.turn.agent.new_session(&config, wanted)?;
         options.begin = Begin::Adopt {
             provider: args.session.clone(),

@@ -103,7 +103,7 @@ impl Draft {
 
     /// The start of the word before the cursor.
     fn word_start(&self) -> usize {
-        let words = self.before().unicode_word_indices();
+        let mut words = self.before().unicode_word_indices();
         words.next_back().map_or(0, |(at, _)| at)
     }
 

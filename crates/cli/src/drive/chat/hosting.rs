@@ -6,6 +6,7 @@ use tapline_agent::host::{Begin, HostOptions, Hosted, Over, StartError};
 use tapline_agent::wrap::End;
 use tapline_journal::Status;
 
+use super::Which;
 use super::screen::Tone;
 use super::talk::{Leave, Talk};
 use crate::drive::agent::failed_to_start;
@@ -50,7 +51,12 @@ impl Talk<'_> {
                 let Some(wanted) = &self.start.wanted else {
                     return Err(Failure::Usage("name an agent to talk with".to_owned()));
                 };
-                let options = self.start.agent.new_session(&self.config, wanted)?;
+                let mut options = self.start.agent.new_session(&self.config, wanted)?;
+                if let Which::Adopted(provider) = self.start.which {
+                    options.begin = Begin::Adopt {
+                        provider: provider.to_owned(),
+                    };
+                }
                 self.launch(options)
             }
             Some(session) => {
@@ -96,8 +102,8 @@ impl Talk<'_> {
         self.agent_name.clone_from(&options.name);
         debug_assert!(options.attended, "somebody sits here");
         debug_assert_eq!(
-            matches!(options.begin, Begin::New),
-            self.session.is_none(),
+            matches!(options.begin, Begin::Resume { .. }),
+            self.session.is_some(),
             "a session that is known goes on"
         );
         let hosted = Hosted::start(self.journal.clone(), options).map_err(failed_to_start)?;

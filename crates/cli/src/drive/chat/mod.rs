@@ -34,7 +34,7 @@ use std::io::IsTerminal;
 
 use tapline_render::Fold;
 
-use super::agent::{AgentArgs, Wanted};
+use super::agent::{AgentArgs, SettingArgs, Wanted};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::journal::open;
@@ -70,16 +70,29 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
     #[command(flatten)]
+    settings: SettingArgs,
+    #[command(flatten)]
     agent: AgentArgs,
+}
+
+/// Which session.
+pub(crate) enum Which<'a> {
+    /// A new one.
+    New,
+    /// One of the journal: its id, a beginning of it, or `last`.
+    Resumed(&'a str),
+    /// One that the agent keeps under this id.
+    Adopted(&'a str),
 }
 
 /// What a chat begins with.
 pub(crate) struct Start<'a> {
     pub(crate) agent: &'a AgentArgs,
+    /// What is set before the first prompt.
+    pub(crate) settings: &'a SettingArgs,
     /// The agent; a session that goes on knows its own.
     pub(crate) wanted: Option<Wanted<'a>>,
-    /// The session that goes on.
-    pub(crate) resume: Option<&'a str>,
+    pub(crate) which: Which<'a>,
     /// An agent that no longer has the session is given the chat so far as context.
     pub(crate) afresh: bool,
     pub(crate) color: Color,
@@ -105,8 +118,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     begin(Start {
         agent: &args.agent,
+        settings: &args.settings,
         wanted,
-        resume: args.resume.as_deref(),
+        which: args.resume.as_deref().map_or(Which::New, Which::Resumed),
         afresh: !args.no_context,
         color: args.color,
         fold: match (args.full, args.brief) {

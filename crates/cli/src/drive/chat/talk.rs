@@ -10,11 +10,10 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
 use serde_json::{Value, json};
 use tapline_agent::config::Config;
 use tapline_agent::host::{Offer, intent};
-use tapline_journal::{Error, Intent, IntentId, IntentQuery, IntentState, Journal, Watch};
+use tapline_journal::{Error, Intent, IntentId, Journal, Watch};
 use tapline_render::clean;
 use tapline_timeline::{Json, Row, RowId, SessionId};
 
-use super::Start;
 use super::attach::{Takes, attach};
 use super::command::{Command, OURS, Typed, read};
 use super::dialogue::{Dialogue, Said};
@@ -23,10 +22,12 @@ use super::hosting::Host;
 use super::screen::{Line, Screen, Tone, wrapped};
 use super::told::Told;
 use super::writer::{Act, Known, Writer};
+use super::{Start, Which};
 use crate::Outcome;
+use crate::drive::queue;
 use crate::drive::turn::{outcome, post};
 use crate::failure::Failure;
-use crate::journal::{failed, find, wrap::secrets};
+use crate::journal::{find, wrap::secrets};
 use crate::terminal::of_standard_output;
 
 /// How long one look for changes waits; a change is seen at once.
@@ -56,7 +57,7 @@ pub(super) enum Wanted {
     Answer(RowId),
     Stop,
     Kill,
-    /// Something was set: its name and its value.
+    /// Something is set: its name and its value, where that is told.
     Set(String),
 }
 
@@ -90,6 +91,8 @@ pub(super) struct Talk<'a> {
     /// A session was there once: what goes wrong later ends the chat no more.
     pub(super) began: bool,
 
+    /// What the command line wants set was wanted.
+    settled: bool,
     /// Prompts that were typed before there was a session.
     unsent: Vec<(String, bool)>,
     /// Prompts that began a resumption.
@@ -117,9 +120,9 @@ impl<'a> Talk<'a> {
         if screen.is_drawn_on() {
             terminal.width = u16::try_from(screen.width()).unwrap_or(u16::MAX);
         }
-        let session = match start.resume {
-            Some(wanted) => Some(find(&*journal, wanted)?.session.id),
-            None => None,
+        let session = match start.which {
+            Which::Resumed(wanted) => Some(find(&*journal, wanted)?.session.id),
+            Which::New | Which::Adopted(_) => None,
         };
         let rules = tapline_recorder::default_rules().with_secrets(secrets());
         let mut talk = Self {
@@ -139,6 +142,7 @@ impl<'a> Talk<'a> {
             offer: Offer::default(),
             trouble: None,
             began: false,
+            settled: false,
             unsent: Vec::new(),
             resuming: Vec::new(),
             posted: Vec::new(),
@@ -240,13 +244,7 @@ impl<'a> Talk<'a> {
     }
 
     fn look_at_intents(&mut self, session: &SessionId) -> Result<(), Failure> {
-        let query = IntentQuery {
-            session: Some(session.clone()),
-            state: Some(IntentState::Open),
-            ..IntentQuery::default()
-        };
-        self.waiting = self.journal.intents(&query).map_err(failed)?;
-        self.waiting.retain(|one| one.kind == intent::PROMPT);
+        self.waiting = queue::waiting(&*self.journal, session)?;
         for (id, wanted, at) in std::mem::take(&mut self.posted) {
             match outcome(&*self.journal, id)? {
                 Some(outcome) => self.became(&wanted, &outcome),
@@ -351,11 +349,8 @@ impl<'a> Talk<'a> {
                     self.note(Tone::Warn, unknown);
                 }
             }
-            (Wanted::Set(what), None) => {
-                let what = what.clone();
-                self.note(Tone::Dim, &what);
-            }
-            (Wanted::Prompt(_) | Wanted::Answer(_) | Wanted::Stop, None) => {}
+            (Wanted::Set(what), None) if !what.is_empty() => self.note(Tone::Dim, what),
+            (Wanted::Prompt(_) | Wanted::Answer(_) | Wanted::Stop | Wanted::Set(_), None) => {}
         }
     }
 
@@ -539,6 +534,16 @@ impl<'a> Talk<'a> {
         self.resuming.clear();
         if let Some(hosted) = self.host.hosted() {
             self.offer = hosted.standing().offer;
+        }
+        if !std::mem::replace(&mut self.settled, true) {
+            match self.start.settings.intents(&self.offer) {
+                Ok(settings) => {
+                    for setting in settings {
+                        self.want(intent::SET_OPTION, &setting, Wanted::Set(String::new()));
+                    }
+                }
+                Err(failure) => self.note(Tone::Bad, &failure.to_string()),
+            }
         }
         for (text, steer) in std::mem::take(&mut self.unsent) {
             self.prompt(&text, steer);
