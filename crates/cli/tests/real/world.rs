@@ -1,5 +1,4 @@
 //! An agent's surroundings: folders of its own, the scripted model, its configuration, and `tapline`.
-#![allow(dead_code)] // Two tests share it, and each needs a part.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
