@@ -16,7 +16,7 @@ use crate::rig::{LONG, Rig, ends, texts};
 
 /// The most memory that a host may ever have, in KiB: what a recorder may have over a session of any length (64 MiB), and 32 MiB
 /// each for what waits to be written to the agent, for its requests that wait, for what the journal has not committed yet, and
-/// for the program with the line at hand. Each flood here is larger than that.
+/// for the program with the line at hand.
 const MOST: u64 = (64 + 4 * 32) << 10;
 
 /// Runs one session in a process of its own and says whether its memory stayed bounded.
