@@ -33,7 +33,7 @@ impl Desk {
         if wanted.kind == intent::PROMPT {
             return self.prompt_wanted(&wanted);
         }
-        let claimed = match self.claim(&wanted) {
+        let claimed = match self.claim(wanted.id, &wanted.session) {
             Ok(claimed) => claimed,
             Err(error) => {
                 if passes(&error) {
@@ -138,9 +138,14 @@ impl Desk {
     pub(super) fn setting_answered(&mut self, claimed: &Intent, outcome: Result<&RawValue, CallError>) {
         match outcome {
             Ok(result) => {
-                if let Some(options) = tapline_wire::value::member(result, "configOptions") {
-                    self.standing().offer.set_options(options);
+                // Not every agent tells what it was just told.
+                let set = read::<intent::SetOption>(claimed).unwrap_or_default();
+                let mut standing = self.standing();
+                match tapline_wire::value::member(result, "configOptions") {
+                    Some(options) => standing.offer.set_options(options),
+                    None => standing.offer.set(&set),
                 }
+                drop(standing);
                 self.outcome(claimed, &json!({ "ok": true }));
             }
             Err(error) => self.outcome(claimed, &json!({ "error": sentence(&error) })),

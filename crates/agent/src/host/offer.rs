@@ -4,6 +4,8 @@ use serde::Serialize;
 use tapline_wire::session::SessionAnswer;
 use tapline_wire::{RawValue, value};
 
+use super::intent::SetOption;
+
 /// A command that a person can begin a prompt with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentCommand {
@@ -118,6 +120,20 @@ impl Offer {
             _ => return false,
         }
         true
+    }
+
+    /// What was set, with an answer that says no more than that.
+    pub(super) fn set(&mut self, set: &SetOption) {
+        if let Some(mode) = &set.mode {
+            self.mode = Some(mode.clone());
+        } else if let Some(model) = &set.model {
+            self.model = Some(model.clone());
+        } else if let (Some(id), Some(value)) = (&set.option, &set.value) {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            if let Some(option) = self.options.iter_mut().find(|option| option.id == *id) {
+                option.current = Some(value);
+            }
+        }
     }
 
     pub(super) fn set_options(&mut self, options: &RawValue) {

@@ -229,18 +229,20 @@ pub(super) enum Withdrawn {
 }
 
 impl Input {
+    /// Whether anything is still taken.
+    pub(super) fn is_open(&self) -> bool {
+        !self.lock().closed
+    }
+
+    /// Whether a line of this length would be taken now.
+    pub(super) fn room(&self, line: usize) -> Result<(), Refused> {
+        room(&self.lock(), line)
+    }
+
     /// Takes a line, without its end.
     pub(super) fn push(&self, call: Option<i64>, line: &str) -> Result<(), Refused> {
-        if line.len() >= WRITE_LINE_BYTES {
-            return Err(Refused::TooLong);
-        }
         let mut queue = self.lock();
-        if queue.closed {
-            return Err(Refused::Closed);
-        }
-        if queue.bytes + line.len() >= WRITE_BYTES {
-            return Err(Refused::Full);
-        }
+        room(&queue, line.len())?;
         let mut bytes = Vec::with_capacity(line.len() + 1);
         bytes.extend_from_slice(line.as_bytes());
         bytes.push(b'\n');
@@ -310,6 +312,19 @@ impl Input {
             }
         }
     }
+}
+
+fn room(queue: &Queue, line: usize) -> Result<(), Refused> {
+    if line >= WRITE_LINE_BYTES {
+        return Err(Refused::TooLong);
+    }
+    if queue.closed {
+        return Err(Refused::Closed);
+    }
+    if queue.bytes + line >= WRITE_BYTES {
+        return Err(Refused::Full);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
