@@ -30,6 +30,8 @@ pub const ENDED_TOOLS: usize = 128;
 pub const OPEN_REQUESTS: usize = 1024;
 /// Most permissions remembered for a tool that nobody has announced.
 pub const UNANNOUNCED: usize = 128;
+/// Bytes of input and content that are kept of such permissions, together; the oldest beyond it keep their title alone.
+pub const UNANNOUNCED_BYTES: usize = 8 << 20;
 /// Most tasks and helpers remembered as running; the oldest beyond it are settled as `unknown`.
 pub const OPEN_WORK: usize = 4096;
 /// Most prompts that wait for their answer; the oldest beyond it are `unconfirmed`.

@@ -53,7 +53,7 @@ use desk::Desk;
 use news::{Ask, News};
 
 pub use offer::{AgentCommand, Offer, OptionChoice, SessionOption};
-pub use peer::{CallError, OPEN_REQUESTS, PENDING_CALLS};
+pub use peer::{CallError, OPEN_REQUEST_BYTES, OPEN_REQUESTS, PENDING_CALLS};
 pub use process::{WRITE_BYTES, WRITE_LINE_BYTES};
 pub use remembered::{Remembered, remembered};
 

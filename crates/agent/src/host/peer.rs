@@ -17,6 +17,9 @@ pub const PENDING_CALLS: usize = 128;
 /// How many requests of the agent may wait for ours.
 pub const OPEN_REQUESTS: usize = 128;
 
+/// How large the requests of the agent that wait for our answer may be together, in bytes.
+pub const OPEN_REQUEST_BYTES: usize = 32 << 20;
+
 /// Why a call has no result.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CallError {
@@ -140,6 +143,8 @@ pub(super) enum Incoming {
     Doubled,
     /// Too many are open: it is refused.
     TooMany,
+    /// Those that are open are too large together: it is refused.
+    TooMuch,
 }
 
 /// What a line that was too long means for those who wait.
@@ -167,7 +172,14 @@ impl<P> std::fmt::Debug for Pending<P> {
 pub(super) struct Peer<P, R> {
     last: i64,
     calls: IndexMap<i64, Pending<P>>,
-    requests: IndexMap<OwnedId, R>,
+    requests: IndexMap<OwnedId, Request<R>>,
+    /// What the open requests hold, in bytes.
+    held: usize,
+}
+
+struct Request<R> {
+    kept: R,
+    bytes: usize,
 }
 
 impl<P, R> Peer<P, R> {
@@ -176,6 +188,7 @@ impl<P, R> Peer<P, R> {
             last: 0,
             calls: IndexMap::new(),
             requests: IndexMap::new(),
+            held: 0,
         }
     }
 
@@ -234,8 +247,8 @@ impl<P, R> Peer<P, R> {
         std::mem::take(&mut self.calls).into_values().collect()
     }
 
-    /// A request of the agent came in.
-    pub(super) fn requested(&mut self, id: &Id<'_>, kept: R) -> Incoming {
+    /// A request of the agent came in, with parameters of so many bytes.
+    pub(super) fn requested(&mut self, id: &Id<'_>, kept: R, bytes: usize) -> Incoming {
         let id = id.as_ref().into_owned();
         if self.requests.contains_key(&id) {
             return Incoming::Doubled;
@@ -243,30 +256,36 @@ impl<P, R> Peer<P, R> {
         if self.requests.len() >= OPEN_REQUESTS {
             return Incoming::TooMany;
         }
-        self.requests.insert(id, kept);
+        if self.held + bytes > OPEN_REQUEST_BYTES {
+            return Incoming::TooMuch;
+        }
+        self.held += bytes;
+        self.requests.insert(id, Request { kept, bytes });
         Incoming::New
     }
 
     /// What is kept of an open request.
     pub(super) fn request(&self, id: &OwnedId) -> Option<&R> {
-        self.requests.get(id)
+        self.requests.get(id).map(|open| &open.kept)
     }
 
     /// Changes what is kept of an open request.
     pub(super) fn keep(&mut self, id: &OwnedId, change: impl FnOnce(&mut R)) {
-        if let Some(kept) = self.requests.get_mut(id) {
-            change(kept);
+        if let Some(open) = self.requests.get_mut(id) {
+            change(&mut open.kept);
         }
     }
 
     /// The request is answered: its id is free again.
     pub(super) fn reply(&mut self, id: &OwnedId) -> Option<R> {
-        self.requests.shift_remove(id)
+        let open = self.requests.shift_remove(id)?;
+        self.held -= open.bytes;
+        Some(open.kept)
     }
 
     /// The open requests of the agent, oldest first.
     pub(super) fn requests(&self) -> impl Iterator<Item = (&OwnedId, &R)> {
-        self.requests.iter()
+        self.requests.iter().map(|(id, open)| (id, &open.kept))
     }
 
     /// Who is stranded by a line of the agent that was too long, by what its beginning shows.
@@ -374,22 +393,34 @@ mod tests {
     fn cp_9_cr_12_a_request_of_the_agent_has_no_limit_in_time() {
         let now = Instant::now();
         let mut peer = Bare::new();
-        assert_eq!(peer.requested(&Id::Integer(7), ()), Incoming::New);
+        assert_eq!(peer.requested(&Id::Integer(7), (), 10), Incoming::New);
         assert_eq!(peer.next_limit(), None, "nothing will ever end it");
         assert_eq!(peer.overdue(now + YEAR), None);
-        assert_eq!(peer.requested(&Id::Integer(7), ()), Incoming::Doubled);
-        assert_eq!(peer.requested(&"7".into(), ()), Incoming::New, "another id");
+        assert_eq!(peer.requested(&Id::Integer(7), (), 10), Incoming::Doubled);
+        assert_eq!(peer.requested(&"7".into(), (), 10), Incoming::New, "another id");
         for n in 100..226 {
-            assert_eq!(peer.requested(&Id::Integer(n), ()), Incoming::New);
+            assert_eq!(peer.requested(&Id::Integer(n), (), 10), Incoming::New);
         }
-        assert_eq!(peer.requested(&Id::Null, ()), Incoming::TooMany);
+        assert_eq!(peer.requested(&Id::Null, (), 10), Incoming::TooMany);
         assert_eq!(
-            peer.requested(&Id::Integer(7), ()),
+            peer.requested(&Id::Integer(7), (), 10),
             Incoming::Doubled,
             "also then"
         );
         assert!(peer.reply(&OwnedId::Integer(7)).is_some());
-        assert_eq!(peer.requested(&Id::Null, ()), Incoming::New);
+        assert_eq!(peer.requested(&Id::Null, (), 10), Incoming::New);
+    }
+
+    #[test]
+    fn cp_9_requests_that_wait_are_bounded_in_bytes_too() {
+        let mut peer = Bare::new();
+        let half = OPEN_REQUEST_BYTES / 2;
+        assert_eq!(peer.requested(&Id::Integer(1), (), half), Incoming::New);
+        assert_eq!(peer.requested(&Id::Integer(2), (), half), Incoming::New);
+        assert_eq!(peer.requested(&Id::Integer(3), (), 1), Incoming::TooMuch);
+        assert!(peer.reply(&OwnedId::Integer(3)).is_none(), "it was never open");
+        assert!(peer.reply(&OwnedId::Integer(1)).is_some());
+        assert_eq!(peer.requested(&Id::Integer(3), (), half), Incoming::New);
     }
 
     #[test]

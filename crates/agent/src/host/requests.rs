@@ -16,7 +16,7 @@ use tapline_wire::{Id, OwnedId, Permission, RawValue};
 use super::desk::{CONNECTION, Desk, Purpose};
 use super::intents::sentence;
 use super::news::Served;
-use super::peer::{CallError, Incoming, OPEN_REQUESTS, own};
+use super::peer::{CallError, Incoming, OPEN_REQUEST_BYTES, OPEN_REQUESTS, own};
 use super::replies;
 use super::{NOBODY_TO_ASK, Verdict};
 use tapline_journal::Intent;
@@ -60,12 +60,18 @@ impl Desk {
             row: asked,
         };
         let owned = id.as_ref().into_owned();
-        match self.peer.requested(id, open.clone()) {
+        let bytes = params.map_or(0, |raw| raw.get().len());
+        match self.peer.requested(id, open.clone(), bytes) {
             Incoming::New => {}
             // The first one's answer will do for both.
             Incoming::Doubled => return,
             Incoming::TooMany => {
                 let words = format!("{OPEN_REQUESTS} requests wait for an answer already");
+                return self.send(None, client::error_answer(id, INTERNAL_ERROR, &words, None));
+            }
+            Incoming::TooMuch => {
+                let most = OPEN_REQUEST_BYTES >> 20;
+                let words = format!("the requests that wait for an answer would hold more than {most} MiB");
                 return self.send(None, client::error_answer(id, INTERNAL_ERROR, &words, None));
             }
         }

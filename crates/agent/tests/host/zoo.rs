@@ -14,13 +14,17 @@ use crate::process::{HostProcess, left};
 use crate::raw::{until, until_file};
 use crate::rig::{LONG, Rig, ends, texts};
 
-/// The most memory that a host may ever have, in KiB: what a recorder may have over a session of any length (64 MiB), what may
-/// wait to be written to an agent (32 MiB), and the program itself.
-const MOST: u64 = (64 + 32 + 32) << 10;
+/// The most memory that a host may ever have, in KiB: what a recorder may have over a session of any length (64 MiB), and 32 MiB
+/// each for what waits to be written to the agent, for its requests that wait, for what the journal has not committed yet, and
+/// for the program with the line at hand.
+const MOST: u64 = (64 + 4 * 32) << 10;
 
 /// Runs one session in a process of its own and says whether its memory stayed bounded.
 fn bounded(rig: &Rig, scenario: &str, work: impl FnOnce(&crate::rig::Talk)) {
-    let words = rig.scripted(scenario);
+    bounded_command(rig, &rig.scripted(scenario), work);
+}
+
+fn bounded_command(rig: &Rig, words: &[String], work: impl FnOnce(&crate::rig::Talk)) {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut host = HostProcess::start(rig, None, &words);
     let talk = rig.talk(&host.session());
@@ -155,26 +159,55 @@ fn a_flood_of_requests_is_capped_and_in_bounded_memory() {
     });
 }
 
+/// Runs one session of an agent that is lines of shell in a process of its own.
+fn bounded_shell(rig: &Rig, lines: &str, work: impl FnOnce(&crate::rig::Talk)) {
+    let launch = rig.shell(lines).launch;
+    let words: Vec<String> = std::iter::once(launch.program)
+        .chain(launch.args)
+        .map(|word| word.into_string().expect("UTF-8"))
+        .collect();
+    bounded_command(rig, &words, work);
+}
+
+#[test]
+fn a_flood_of_large_requests_is_capped_and_in_bounded_memory() {
+    let rig = Rig::new();
+    let lines = r#"begin; until_heard session/prompt; mine=$id; n=0
+        while [ $n -lt 40 ]; do
+          printf '{"jsonrpc":"2.0","id":"r%s","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t%s","rawInput":{"x":"' $n $n
+          head -c 10000000 /dev/zero | tr '\0' x; say '"}},"options":[{"optionId":"yes","kind":"allow_once"}]}}'; n=$((n+1))
+        done
+        text "Asked."; until_heard session/cancel; result $mine '{"stopReason":"cancelled"}'
+        until_heard session/prompt; permission '"more"' tm; mine=$id; until_heard '"more"'; done_with $mine; until_heard nothing"#;
+    bounded_shell(&rig, lines, |talk| {
+        talk.prompt("ask");
+        talk.says("Asked.");
+        let refused = talk.reply(&json!("r39"));
+        assert_eq!(refused["error"]["code"], -32603, "{refused}");
+        assert!(talk.outcome(talk.stop())["stopped"].is_string());
+        // The places of those that are over are free.
+        let sent = talk.prompt("on");
+        let row = talk.request();
+        assert_eq!(
+            talk.outcome(talk.answer(&row, "yes")),
+            json!({"outcome": "allowed"})
+        );
+        talk.outcome(sent);
+        talk.until("the turn ends", |rows| {
+            (ends(rows) == [Some(End::Stopped), Some(End::Completed)]).then_some(())
+        });
+    });
+}
+
 #[test]
 fn a_flood_on_standard_error_is_taken_in_bounded_memory() {
     let rig = Rig::new();
-    let lines = rig.shell(
-        r#"begin; until_heard session/prompt; n=0; { yes "an error that is said again and again" | head -c 40000000; head -c 20000000 /dev/zero; } >&2
-        text "Done."; done_with $id; until_heard session/prompt; text "On."; done_with $id; until_heard nothing"#,
-    );
-    let words: Vec<String> = std::iter::once(lines.launch.program)
-        .chain(lines.launch.args)
-        .map(|word| word.into_string().expect("UTF-8"))
-        .collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let mut host = HostProcess::start(&rig, None, &words);
-    let talk = rig.talk(&host.session());
-    assert_eq!(talk.end_of("go"), Some(End::Completed));
-    assert_eq!(talk.end_of("on"), Some(End::Completed));
-    if let Some(peak) = host.close() {
-        println!("the host had {peak} KiB at most");
-        assert!(peak < MOST, "{peak} KiB");
-    }
+    let lines = r#"begin; until_heard session/prompt; n=0; { yes "an error that is said again and again" | head -c 40000000; head -c 20000000 /dev/zero; } >&2
+        text "Done."; done_with $id; until_heard session/prompt; text "On."; done_with $id; until_heard nothing"#;
+    bounded_shell(&rig, lines, |talk| {
+        assert_eq!(talk.end_of("go"), Some(End::Completed));
+        assert_eq!(talk.end_of("on"), Some(End::Completed));
+    });
 }
 
 // --- Order ---

@@ -446,4 +446,6 @@ fn bound(cx: &mut Cx<'_>, row: &mut Row, member: &str, text: &mut String, limit:
     }
     let keep = clip(text, limit).len();
     text.truncate(keep);
+    // Rows stay at hand for long; what was cut off must not.
+    text.shrink_to_fit();
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::placing::{Opens, Place};
-use super::tools::{authorization_of, bound_items};
+use super::tools::{authorization_of, bound_items, items_weight};
 use super::{Assembler, Cuts, Cx, bound, label, revise};
 use crate::content::ToolItem;
 use crate::event::RequestNews;
@@ -46,7 +46,29 @@ pub(super) struct Asked {
     pub outcome: Option<Outcome>,
 }
 
+impl Asked {
+    fn weight(&self) -> usize {
+        items_weight(&self.content) + self.input.as_ref().map_or(0, |input| input.as_str().len())
+    }
+}
+
 impl Requests {
+    /// Keeps what a permission showed; what the oldest hold beyond the bound is let go.
+    fn keep_asked(&mut self, call: &str, asked: Asked) {
+        if self.asked.len() >= limits::UNANNOUNCED {
+            self.asked.shift_remove_index(0);
+        }
+        self.asked.insert(call.into(), asked);
+        let mut bytes: usize = self.asked.values().map(Asked::weight).sum();
+        for asked in self.asked.values_mut() {
+            if bytes <= limits::UNANNOUNCED_BYTES {
+                break;
+            }
+            bytes -= asked.weight();
+            (asked.input, asked.content) = (None, Vec::new());
+        }
+    }
+
     pub(super) fn take_asked(&mut self, call: &str) -> Option<Asked> {
         self.asked.shift_remove(call)
     }
@@ -88,9 +110,6 @@ impl Assembler {
         let mut cuts = Cuts::default();
         cuts.items("content", &mut content);
         if let (None, Some(call)) = (&tool, news.call) {
-            if self.requests.asked.len() >= limits::UNANNOUNCED {
-                self.requests.asked.shift_remove_index(0);
-            }
             let asked = Asked {
                 request: self.fresh(cx, &request_key(cx, news.key)),
                 title: title.clone(),
@@ -100,7 +119,7 @@ impl Assembler {
                 locations: news.locations,
                 outcome: None,
             };
-            self.requests.asked.insert(call.into(), asked);
+            self.requests.keep_asked(call, asked);
         }
         let call = match (&tool, news.call) {
             (_, Some(call)) => Some(call.into()),

@@ -49,20 +49,21 @@ impl Tools {
 /// Roughly what a tool row takes in memory.
 fn weight(row: &Row) -> usize {
     let Body::Tool(tool) = &row.body else { return 256 };
-    let items: usize = tool
-        .content
-        .iter()
-        .map(|item| match item {
-            ToolItem::Text { text } => text.len(),
-            ToolItem::Diff(diff) => diff.patch.len(),
-            ToolItem::Terminal(terminal) => terminal.output.len(),
-            ToolItem::File(media) => media.text.as_ref().map_or(0, String::len),
-            _ => 128,
-        })
-        .sum();
-    512 + items
+    512 + items_weight(&tool.content)
         + tool.input.as_ref().map_or(0, |i| i.as_str().len())
         + tool.output.as_ref().map_or(0, String::len)
+}
+
+/// What items of a tool or a request hold, in bytes, roughly.
+pub(super) fn items_weight(items: &[ToolItem]) -> usize {
+    let weight = |item: &ToolItem| match item {
+        ToolItem::Text { text } => text.len(),
+        ToolItem::Diff(diff) => diff.patch.len(),
+        ToolItem::Terminal(terminal) => terminal.output.len(),
+        ToolItem::File(media) => media.text.as_ref().map_or(0, String::len),
+        _ => 128,
+    };
+    items.iter().map(weight).sum()
 }
 
 impl Assembler {

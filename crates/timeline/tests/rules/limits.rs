@@ -466,6 +466,32 @@ fn unannounced_a_permission_beyond_them_keeps_its_row() {
     goes_on(&mut b);
 }
 
+/// What the oldest large permissions held is let go first; their titles are still taken over.
+#[test]
+fn unannounced_bytes_the_oldest_permission_keeps_its_title_alone() {
+    let mut b = Bench::new();
+    b.prompt("1", "Go");
+    let large = "x".repeat(UNANNOUNCED_BYTES / 4);
+    for n in 0..5 {
+        let (key, call) = (format!("q{n}"), format!("c{n}"));
+        b.apply(Event::Request(Box::new(RequestNews {
+            title: Some("Shown".into()),
+            input: Some(Json::string(&large)),
+            ..request(&key, Some(&call))
+        })));
+        b.apply(settle(&key, Outcome::Allowed));
+    }
+    for call in ["c0", "c1", "c4"] {
+        b.tool_is(call, ToolStatus::Completed);
+        assert_eq!(b.tool(call).title.as_deref(), Some("Shown"));
+    }
+    let has_input = |b: &Bench, call: &str| b.tool(call).input.is_some();
+    assert!(!has_input(&b, "c0"), "the oldest went");
+    assert!(has_input(&b, "c4"), "the newest stayed");
+    b.ends("1");
+    goes_on(&mut b);
+}
+
 #[test]
 fn open_work_the_oldest_is_let_go_as_unknown_and_may_still_end() {
     let mut b = Bench::new();
