@@ -20,17 +20,17 @@ pub(crate) fn is_waiting(row: &Row) -> bool {
 pub(crate) const TAKER_GONE: &str =
     r#"{"error":"The process that took this ended before it said what became of it."}"#;
 
-/// Settles what stands open. `at` is when the session was last heard of. Gives the rows that change, in the order in
+/// Settles what stands open. `last` is the newest row of all, `at` when the session was last heard of. Gives the rows that change, in the order in
 /// which they change, new ones included.
 pub(crate) fn settle(
     session: &mut Session,
     open: Vec<Row>,
-    last_seq: u64,
+    last: Option<&Row>,
     owner: &Owner,
     at: Time,
 ) -> Vec<Row> {
     session.state = SessionState::Ended;
-    let mut seq = last_seq;
+    let mut seq = last.map_or(0, |row| row.seq);
     let mut changed = Vec::with_capacity(open.len() + 1);
     let mut turns = Vec::new();
     for mut row in open {
@@ -45,12 +45,33 @@ pub(crate) fn settle(
             changed.push(row);
         }
     }
+    // A prompt after which nothing came at all: nobody knows whether the agent ever read it.
+    if let Some(last) = last
+        && turns.iter().any(|turn| last.turn.as_ref() == Some(&turn.id))
+        && let Some(unheard) = unconfirmed(last, at)
+    {
+        changed.push(unheard);
+    }
     for turn in turns {
         seq += 1;
         changed.push(warning(session, &turn, seq, owner, at));
         changed.push(turn);
     }
     changed
+}
+
+/// A prompt that was sent and of which nothing was heard.
+fn unconfirmed(row: &Row, at: Time) -> Option<Row> {
+    let mut row = row.clone();
+    match &mut row.body {
+        Body::User(user) if user.delivery == Some(Delivery::Accepted) && !user.by_agent => {
+            user.delivery = Some(Delivery::Unconfirmed);
+        }
+        _ => return None,
+    }
+    row.revision += 1;
+    row.ended_at = Some(at);
+    Some(row)
 }
 
 fn close(body: &mut Body) -> bool {

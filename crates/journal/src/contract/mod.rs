@@ -51,6 +51,10 @@ pub const TESTS: &[Test] = &[
     ("an_old_generation_is_refused", an_old_generation_is_refused),
     ("a_dead_owner_is_settled", a_dead_owner_is_settled),
     (
+        "a_prompt_of_which_nothing_was_heard_is_unconfirmed",
+        a_prompt_of_which_nothing_was_heard_is_unconfirmed,
+    ),
+    (
         "a_generation_that_ended_is_not_settled",
         a_generation_that_ended_is_not_settled,
     ),

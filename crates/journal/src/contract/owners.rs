@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use tapline_timeline::{
-    Append, Body, Change, End, Grows, Json, Kind, Outcome, RequestState, RowId, SessionId, SessionState,
-    TextState, ToolState, WorkState,
+    Append, Body, Change, Delivery, End, Grows, Json, Kind, Outcome, RequestState, RowId, SessionId,
+    SessionState, TextState, ToolState, WorkState,
 };
 
 use super::script::*;
@@ -170,6 +170,47 @@ pub(super) fn a_dead_owner_is_settled(subject: &dyn Subject) {
         (generation.number, generation.cursor, generation.last_seq),
         (3, entry.cursor, 13)
     );
+}
+
+/// The owner went away right after it sent a prompt; one that was answered before stays as it is.
+pub(super) fn a_prompt_of_which_nothing_was_heard_is_unconfirmed(subject: &dyn Subject) {
+    for heard in [false, true] {
+        let journal = subject.open();
+        let name = if heard { "heard" } else { "unheard" };
+        let session = SessionId::from(name);
+        let mut writer = journal.writer(name, WriterOptions::default()).unwrap();
+        writer.begin(&begin(name, Mode::Hosted)).unwrap();
+        let turn = |seq: u64| RowId::spell(&session, &format!("r:{seq}"));
+        let mut rows = vec![
+            json!({"kind": "turn", "origin": "prompt", "state": "ended", "end": "completed"}),
+            json!({"kind": "user", "text": "one", "delivery": "accepted", "turn": turn(1)}),
+            json!({"kind": "turn", "origin": "prompt", "state": "open"}),
+            json!({"kind": "user", "text": "two", "delivery": "accepted", "turn": turn(3)}),
+        ];
+        if heard {
+            rows.push(json!({"kind": "assistant", "state": "ended", "text": "So", "turn": turn(3)}));
+        }
+        for (seq, body) in (1..).zip(rows) {
+            writer.apply(&Change::Put(&row(name, seq, body))).unwrap();
+        }
+        writer.flush().unwrap();
+        writer.lose_locks();
+        drop(writer);
+        journal.settle_dead().unwrap();
+        let deliveries: Vec<_> = all(&*journal, name)
+            .iter()
+            .filter_map(|row| match &row.body {
+                Body::User(user) => user.delivery,
+                _ => None,
+            })
+            .collect();
+        let second = if heard {
+            Delivery::Accepted
+        } else {
+            Delivery::Unconfirmed
+        };
+        assert_eq!(deliveries, [Delivery::Accepted, second], "{name}");
+    }
 }
 
 pub(super) fn a_generation_that_ended_is_not_settled(subject: &dyn Subject) {

@@ -191,7 +191,7 @@ impl Chat {
             .filter(|row| row.is_open())
             .map(|row| Row::clone(row))
             .collect();
-        let last_seq = self.rows.keys().next_back().copied().unwrap_or(0);
+        let last = self.rows.values().next_back().map(|kept| Arc::clone(&kept.row));
         let dead = self.generation();
         if let Some((info, _)) = self.generations.last_mut() {
             info.end = GenerationEnd::Settled;
@@ -203,7 +203,7 @@ impl Chat {
                 ..info.clone()
             };
             self.generations.push((next, Weak::new()));
-            for row in settle(&mut self.object, open, last_seq, &owner, at) {
+            for row in settle(&mut self.object, open, last.as_deref(), &owner, at) {
                 self.put(self.cursor + 1, Arc::new(row));
             }
         }

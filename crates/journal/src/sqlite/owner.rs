@@ -245,14 +245,16 @@ impl Store {
         )?;
         let at = Time::At(heard_of.unwrap_or_else(now_ms));
         let mut cursor = self.db().cursor(number)?;
-        let last_seq = self.db().last_seq(number)?;
+        let id = SessionId::from(running.id.as_str());
+        let last = self.db().rows(&id, Window::Last(1))?;
+        let last = last.first().map(|row| &**row);
         let open: Vec<Row> = self
             .db()
             .open_rows(number)?
             .iter()
             .map(|row| Row::clone(row))
             .collect();
-        for row in settle::settle(&mut session, open, last_seq, &running.owner, at) {
+        for row in settle::settle(&mut session, open, last, &running.owner, at) {
             cursor += 1;
             self.put(number, cursor, Arc::new(row), &mut touch)?;
         }
