@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tapline_agent::config::Config;
 use tapline_agent::host::{Offer, intent};
 use tapline_journal::{Error, Intent, IntentId, Journal, Watch};
-use tapline_render::clean;
+use tapline_render::{Fold, clean};
 use tapline_timeline::{Json, Row, RowId, SessionId};
 
 use super::attach::{Takes, attach};
@@ -28,7 +28,7 @@ use crate::drive::queue;
 use crate::drive::turn::{outcome, post};
 use crate::failure::Failure;
 use crate::journal::{find, wrap::secrets};
-use crate::terminal::of_standard_output;
+use crate::terminal::{Color, folded, of_standard_output};
 
 /// How long one look for changes waits; a change is seen at once.
 const LOOK: Duration = Duration::from_millis(500);
@@ -115,7 +115,16 @@ impl<'a> Talk<'a> {
         home: &std::path::Path,
         journal: Arc<dyn Journal>,
     ) -> Result<Self, Failure> {
-        let mut terminal = of_standard_output(start.color, start.fold);
+        // Flags beat what is set.
+        let color = match start.color {
+            Color::Auto => config.color.value.into(),
+            color => color,
+        };
+        let fold = match start.fold {
+            Fold::Usual => folded(config.fold.value),
+            fold => fold,
+        };
+        let mut terminal = of_standard_output(color, fold);
         let screen = Screen::new(terminal.color);
         if screen.is_drawn_on() {
             terminal.width = u16::try_from(screen.width()).unwrap_or(u16::MAX);
@@ -205,15 +214,18 @@ impl<'a> Talk<'a> {
         let text = std::mem::take(&mut self.out);
         self.screen.draw(&text, super::screen::Lower::default())?;
         self.screen.give_back()?;
-        // The agent is gone, or was never ours.
-        self.host = Host::Gone;
+        let hosted = !matches!(self.host, Host::Elsewhere);
         if let Some(session) = &self.session {
             println!("tapline chat --resume {session}    goes on with this talk");
         }
         match self.leave {
             Some(Leave::Interrupted) => {
-                let what = "interrupted: the session was ended".to_owned();
-                Err(Failure::Turn(130, what))
+                let what = if hosted {
+                    "interrupted: the session was ended"
+                } else {
+                    "interrupted: the session is left to the process that holds it"
+                };
+                Err(Failure::Turn(130, what.to_owned()))
             }
             _ => Ok(()),
         }
