@@ -1,6 +1,9 @@
 //! `tapline agents`: which agents there are, which are on this machine, and what installs the others.
 
+mod check;
+
 use std::io::{BufWriter, Write};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tapline_agent::catalogue::{Agent, Launch, Presence, Search, Source};
@@ -11,6 +14,7 @@ use crate::failure::Failure;
 use crate::settings::{self, Set};
 use crate::terminal::{Color, of_standard_output};
 use crate::{Outcome, translate};
+use check::Checked;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -22,6 +26,9 @@ pub(crate) struct Args {
     /// Also those of the registry that are not on this machine
     #[arg(long)]
     all: bool,
+    /// Start each that is installed, or the one that is named, and tell whether it works and one is signed in. No prompt is sent
+    #[arg(long)]
+    check: bool,
     #[command(flatten)]
     set: Set,
 }
@@ -30,17 +37,29 @@ pub(crate) struct Args {
 struct Seen<'a> {
     agent: &'a Agent,
     presence: Presence,
-    /// Whether the agent itself says that one is signed in, where it was asked.
-    signed_in: Option<bool>,
+    /// What came of starting it, where that was done.
+    checked: Option<Checked>,
 }
 
 impl<'a> Seen<'a> {
-    fn new(agent: &'a Agent, search: &Search, signed_in: Option<bool>) -> Self {
+    fn new(agent: &'a Agent, search: &Search) -> Self {
         Self {
             agent,
             presence: agent.presence_in(search),
-            signed_in,
+            checked: None,
         }
+    }
+
+    /// Whether the agent itself says that one is signed in, where it was asked.
+    fn signed_in(&self) -> Option<bool> {
+        self.checked.as_ref()?.signed_in()
+    }
+
+    /// Why it does not work, beside that one is not signed in.
+    fn fault(&self) -> Option<String> {
+        let checked = self.checked.as_ref()?;
+        let failure = checked.failure().filter(|_| checked.signed_in().is_none())?;
+        Some(failure.to_string())
     }
 
     /// How it would be started here.
@@ -63,19 +82,35 @@ pub(crate) fn run(args: &Args) -> Outcome {
             // An entry that is wrong takes its agent away: the fault is the better answer.
             Err(error) => return Err(failure.unwrap_or(Failure::NotThere(error.to_string()))),
         };
-        let seen = Seen::new(agent, &search, None);
+        let mut seen = Seen::new(agent, &search);
+        if args.check {
+            if let Presence::Missing { .. } = seen.presence {
+                let error = agent.start_in(&search).err().map(|error| error.to_string());
+                return Err(Failure::NotThere(error.unwrap_or_default()));
+            }
+            checked(std::slice::from_mut(&mut seen), config.start.value)?;
+        }
         if args.json {
             translate::line(&mut out, &object(&seen))?;
         } else {
             details(&mut out, &seen)?;
         }
+        out.flush()?;
+        if let Some(failure) = seen.checked.and_then(|checked| checked.failure()) {
+            return Err(failure);
+        }
     } else {
-        let seen = catalogue.agents().map(|agent| Seen::new(agent, &search, None));
+        let seen = catalogue.agents().map(|agent| Seen::new(agent, &search));
         let is_far =
             |seen: &Seen<'_>| !seen.presence.is_here() && matches!(seen.agent.source, Source::Registry(_));
         let (far, mut near): (Vec<_>, Vec<_>) = seen.partition(|seen| !args.all && is_far(seen));
         // Those that are here first, as a person looks for them.
         near.sort_by_key(|seen| rank(&seen.presence));
+        if args.check {
+            // A check fetches nothing: what a runner would have to fetch is checked by its name only.
+            let installed = near.iter().take_while(|seen| rank(&seen.presence) == 0).count();
+            checked(&mut near[..installed], config.start.value)?;
+        }
         if args.json {
             near.iter()
                 .try_for_each(|seen| translate::line(&mut out, &object(seen)))?;
@@ -92,6 +127,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     out.flush()?;
     failure.map_or(Ok(()), Err)
+}
+
+/// Starts agents, and notes what came of it.
+fn checked(all: &mut [Seen<'_>], limit: Duration) -> Outcome {
+    let agents: Vec<_> = all
+        .iter()
+        .map(|seen| (&*seen.agent.name, seen.launch()))
+        .collect();
+    let found = check::all(&agents, limit)?;
+    for (seen, found) in all.iter_mut().zip(found) {
+        seen.checked = Some(found);
+    }
+    Ok(())
 }
 
 fn rank(presence: &Presence) -> u8 {
@@ -139,8 +187,8 @@ fn list(out: &mut impl Write, all: &[Seen<'_>]) -> Outcome {
         } else {
             writeln!(out, "{}\n      {told}", head.trim_end())?;
         }
-        if let Some(words) = signed_in(seen) {
-            writeln!(out, "      {words}")?;
+        if let Some(words) = signed_in(seen).or_else(|| seen.fault()) {
+            writeln!(out, "      {}", clean(&words))?;
         }
     }
     Ok(())
@@ -155,7 +203,7 @@ fn to_install(agent: &Agent, program: &str) -> String {
 }
 
 fn signed_in(seen: &Seen<'_>) -> Option<String> {
-    match (seen.signed_in?, &seen.agent.sign_in) {
+    match (seen.signed_in()?, &seen.agent.sign_in) {
         (true, _) => Some("signed in".to_owned()),
         (false, None) => Some("not signed in".to_owned()),
         (false, Some(how)) => Some(format!("not signed in: {how}")),
@@ -201,9 +249,10 @@ fn details(out: &mut impl Write, seen: &Seen<'_>) -> Outcome {
         ("sign in", agent.sign_in.clone()),
         (
             "signed in",
-            seen.signed_in
+            seen.signed_in()
                 .map(|yes| if yes { "yes" } else { "no" }.to_owned()),
         ),
+        ("fault", seen.fault()),
         (
             "also",
             (!agent.aliases.is_empty()).then(|| agent.aliases.join(", ")),
@@ -260,8 +309,11 @@ fn object(seen: &Seen<'_>) -> Value {
             object[name] = text.as_str().into();
         }
     }
-    if let Some(yes) = seen.signed_in {
+    if let Some(yes) = seen.signed_in() {
         object["signed_in"] = yes.into();
+    }
+    if let Some(fault) = seen.fault() {
+        object["fault"] = fault.into();
     }
     let (source, file) = match &agent.source {
         Source::BuiltIn => ("built-in", None),

@@ -227,3 +227,127 @@ fn a_registry_that_is_named_adds_agents_and_all_shows_those_that_are_far() {
     let set = format!("catalogue.registry={}", other.display());
     assert!(!machine.text(&["--all", "--set", &set]).contains("new@1"));
 }
+
+/// The user's own agents, each a scripted one that first writes its process id into a file of its own name.
+fn scripted(machine: &Machine, agents: &[(&str, &str)]) {
+    let tapline = env!("CARGO_BIN_EXE_tapline");
+    let mut text = String::new();
+    for (name, script) in agents {
+        let pid = machine.path(&format!("{name}.pid"));
+        let line = format!(
+            "echo $$ > '{}'; exec '{tapline}' demo-agent {script}",
+            pid.display()
+        );
+        text += &format!(
+            "[agents.{name}]\ncommand = [\"/bin/sh\", \"-c\", \"{line}\"]\nsign_in = \"knock twice\"\n"
+        );
+    }
+    machine.write("agents.toml", &text);
+}
+
+/// The agent has run, and runs no more; nor is there a journal.
+fn left_no_trace(machine: &Machine, name: &str) {
+    let pid = std::fs::read_to_string(machine.path(&format!("{name}.pid"))).expect("it has run");
+    let pid = rustix::process::Pid::from_raw(pid.trim().parse().expect("a number")).expect("a process id");
+    assert_eq!(
+        rustix::process::test_kill_process(pid),
+        Err(rustix::io::Errno::SRCH),
+        "{name} has left"
+    );
+    let entries = std::fs::read_dir(machine.0.path()).expect("a folder entry");
+    let names: Vec<_> = entries
+        .map(|entry| {
+            entry
+                .expect("a folder entry")
+                .file_name()
+                .into_string()
+                .expect("a folder entry")
+        })
+        .filter(|name| name != "bin" && !name.ends_with(".toml") && !name.ends_with(".pid"))
+        .collect();
+    assert_eq!(names, [""; 0], "nothing is kept");
+}
+
+#[test]
+fn a_check_tells_who_is_signed_in_and_leaves_nothing_behind() {
+    let machine = Machine::new();
+    let agents = [
+        ("open", "builtin:demo"),
+        ("locked", "builtin:needs-login"),
+        ("broken", "builtin:there-is-none"),
+    ];
+    scripted(&machine, &agents);
+    machine.program("npx");
+    let text = machine.text(&["--check"]);
+    let (installed, rest) = text.split_once("\nFetched when started").unwrap();
+    let after = |name: &str| {
+        let (_, rest) = installed.split_once(&format!("  {name} ")).unwrap();
+        rest.lines().map(str::trim).take(3).collect::<Vec<_>>().join("\n")
+    };
+    assert!(after("open").contains("\nsigned in"), "{text}");
+    assert!(after("locked").contains("\nnot signed in: knock twice"), "{text}");
+    assert!(after("broken").contains("could not be set up"), "{text}");
+    assert!(
+        !rest.contains("signed in"),
+        "what is not here is not fetched: {text}"
+    );
+    for (name, _) in agents {
+        left_no_trace(&machine, name);
+    }
+    let all = machine.objects(&["--check", "--json"]);
+    let found = |name: &str| all.iter().find(|agent| agent["name"] == name).unwrap();
+    assert_eq!(found("open")["signed_in"], true);
+    assert_eq!(found("locked")["signed_in"], false);
+    assert_eq!(found("broken").get("signed_in"), None, "it never said");
+    assert!(
+        found("broken")["fault"]
+            .as_str()
+            .unwrap()
+            .contains("could not be set up")
+    );
+    assert_eq!(found("codex").get("signed_in"), None);
+}
+
+#[test]
+fn a_check_of_one_agent_ends_as_the_agent_did() {
+    let machine = Machine::new();
+    scripted(
+        &machine,
+        &[("open", "builtin:demo"), ("locked", "builtin:needs-login")],
+    );
+    let text = machine.text(&["--check", "open"]);
+    assert!(text.contains("signed in   yes"), "{text}");
+    left_no_trace(&machine, "open");
+    assert!(
+        !machine.path("locked.pid").exists(),
+        "only the one that was named"
+    );
+
+    let output = machine.run(&["--check", "locked"]);
+    assert_eq!(output.status.code(), Some(77), "{}", errors(&output));
+    assert!(
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .contains("signed in   no")
+    );
+    left_no_trace(&machine, "locked");
+
+    let output = machine.run(&["--check", "codex"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(errors(&output).contains("npm install"), "{}", errors(&output));
+}
+
+#[test]
+fn a_check_of_an_agent_that_says_nothing_has_an_end() {
+    let machine = Machine::new();
+    let pid = machine.path("mute.pid");
+    let line = format!("echo $$ > '{}'; exec /bin/sleep 1000", pid.display());
+    machine.write(
+        "agents.toml",
+        &format!("[agents.mute]\ncommand = [\"/bin/sh\", \"-c\", \"{line}\"]\n"),
+    );
+    let output = machine.run(&["--check", "mute", "--set", "limits.start_seconds=1"]);
+    assert_eq!(output.status.code(), Some(76), "{}", errors(&output));
+    assert!(errors(&output).contains("within 1 s"), "{}", errors(&output));
+    left_no_trace(&machine, "mute");
+}

@@ -5,6 +5,7 @@
 //! so a dialect is as long as what its agent says. Readers are tolerant: on any mismatch they say nothing, never fail.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use tapline_timeline::{Answer, Channel, Choice, End, Event, Outcome, RequestNews, Time, ToolNews, Usage};
 use tapline_wire::session::{PromptAnswer, PromptParams};
@@ -268,6 +269,14 @@ pub trait Dialect: Send {
     fn reply(&self, method: &str, params: &RawValue, answer: Option<&Answer>) -> Option<Reply> {
         let _ = (method, params, answer);
         None
+    }
+
+    /// Whether a file is the agent's own paper about this session of its, which it reads and writes through the client wherever
+    /// that offers files, though it lies in none of the session's folders. The agent names the path, so it must be told apart
+    /// from every file that is not such a paper by its own last parts.
+    fn keeps_file(&self, session: &str, path: &Path) -> bool {
+        let _ = (session, path);
+        false
     }
 
     /// How one piece of work that outlives its turn is stopped, in this session of the agent; nothing where the vendor has no way.

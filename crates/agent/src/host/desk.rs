@@ -53,11 +53,20 @@ pub(super) enum Purpose {
     Load,
     Resume,
     Prompt,
-    Set(Box<Intent>),
+    Set(Box<Setting>),
     ProbeWork(Box<Intent>, String),
     StopWork(Box<Intent>, String),
     Ask(Box<Ask>),
     CloseSession,
+}
+
+/// Something that is being set.
+#[derive(Debug, Clone)]
+pub(super) struct Setting {
+    pub(super) intent: Intent,
+    pub(super) wanted: super::intent::SetOption,
+    /// How often the agent had told of its settings when it was asked.
+    pub(super) told: u64,
 }
 
 /// One hosted session.
@@ -71,6 +80,8 @@ pub(super) struct Desk {
     output: Receiver<Output>,
     pub(super) begun: Option<Sender<Result<SessionId, StartError>>>,
     standing: Arc<Mutex<Standing>>,
+    /// How often the agent has told of its mode or its options by itself.
+    pub(super) settings_told: u64,
     pub(super) recorder: Recorder<Observed<JournalLedger>>,
     pub(super) process: Process,
     pub(super) peer: Peer<Purpose, Open>,
@@ -159,6 +170,7 @@ impl Desk {
             output,
             begun: Some(begun),
             standing,
+            settings_told: 0,
             recorder,
             process,
             peer: Peer::new(),
@@ -336,7 +348,8 @@ impl Desk {
                 if let (Some(kind), Some(raw)) = (update.kind.as_deref(), update.raw_update()) {
                     let of_ours = update.session_id.as_deref() == self.provider.as_deref();
                     if self.provider.is_none() || of_ours {
-                        self.standing().offer.update(kind, raw);
+                        let told = self.standing().offer.update(kind, raw);
+                        self.settings_told += u64::from(told && kind != "available_commands_update");
                     }
                 }
             }
@@ -756,7 +769,7 @@ impl Desk {
                 self.set_up_answered(&purpose, outcome);
             }
             Purpose::Prompt => self.prompt_answered(outcome.err()),
-            Purpose::Set(intent) => self.setting_answered(&intent, outcome),
+            Purpose::Set(setting) => self.setting_answered(&setting, outcome),
             Purpose::ProbeWork(intent, row) => self.work_probed(*intent, &row, outcome),
             Purpose::StopWork(intent, row) => self.work_stopped(&intent, &row, outcome),
             Purpose::Ask(ask) => {

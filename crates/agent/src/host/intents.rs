@@ -6,8 +6,9 @@ use tapline_timeline::Answer;
 use tapline_wire::RawValue;
 use tapline_wire::client::{self, OptionValue};
 
-use super::desk::{Desk, Purpose, passes};
+use super::desk::{Desk, Purpose, Setting, passes};
 use super::intent;
+use super::offer::Way;
 use super::peer::CallError;
 use super::set_up::Stage;
 
@@ -99,56 +100,54 @@ impl Desk {
         let Some(provider) = self.provider.clone() else {
             return;
         };
-        let purpose = Purpose::Set(Box::new(claimed.clone()));
+        let purpose = Purpose::Set(Box::new(Setting {
+            intent: claimed.clone(),
+            wanted: set.clone(),
+            told: self.settings_told,
+        }));
         let limit = Some(self.options.patience.setting);
-        match set {
-            intent::SetOption { mode: Some(mode), .. } => {
+        let way = self.standing().offer.way_to_set(set);
+        match way {
+            Some(Way::Mode(mode)) => {
                 self.call("session/set_mode", purpose, limit, |id| {
-                    client::set_mode(id, &provider, mode)
+                    client::set_mode(id, &provider, &mode)
                 });
             }
-            intent::SetOption {
-                model: Some(model), ..
-            } => {
+            Some(Way::Model(model)) => {
                 self.call("session/set_model", purpose, limit, |id| {
-                    client::set_model(id, &provider, model)
+                    client::set_model(id, &provider, &model)
                 });
             }
-            intent::SetOption {
-                option: Some(option),
-                value: Some(value),
-                ..
-            } => {
+            Some(Way::Option(option, value)) => {
                 let value = match value {
-                    Value::Bool(on) => OptionValue::Boolean(*on),
+                    Value::Bool(on) => OptionValue::Boolean(on),
                     Value::String(text) => OptionValue::Choice(text.into()),
                     other => OptionValue::Choice(other.to_string().into()),
                 };
                 self.call("session/set_config_option", purpose, limit, |id| {
-                    client::set_config_option(id, &provider, option, &value)
+                    client::set_config_option(id, &provider, &option, &value)
                 });
             }
-            _ => {
+            None => {
                 let error = "It says neither an option with a value, nor a mode, nor a model.";
                 self.outcome(claimed, &json!({ "error": error }));
             }
         }
     }
 
-    pub(super) fn setting_answered(&mut self, claimed: &Intent, outcome: Result<&RawValue, CallError>) {
+    pub(super) fn setting_answered(&mut self, setting: &Setting, outcome: Result<&RawValue, CallError>) {
         match outcome {
             Ok(result) => {
-                // Not every agent tells what it was just told.
-                let set = read::<intent::SetOption>(claimed).unwrap_or_default();
-                let mut standing = self.standing();
+                let silent = self.settings_told == setting.told;
                 match tapline_wire::value::member(result, "configOptions") {
-                    Some(options) => standing.offer.set_options(options),
-                    None => standing.offer.set(&set),
+                    Some(options) => self.standing().offer.set_options(options),
+                    // It is as the agent was told. Where it has spoken of its settings meanwhile, it knows better.
+                    None if silent => self.standing().offer.was_set(&setting.wanted),
+                    None => {}
                 }
-                drop(standing);
-                self.outcome(claimed, &json!({ "ok": true }));
+                self.outcome(&setting.intent, &json!({ "ok": true }));
             }
-            Err(error) => self.outcome(claimed, &json!({ "error": sentence(&error) })),
+            Err(error) => self.outcome(&setting.intent, &json!({ "error": sentence(&error) })),
         }
     }
 

@@ -73,7 +73,76 @@ pub struct Offer {
     pub files: bool,
 }
 
+/// How something is set.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By `session/set_mode`.
+    Mode(String),
+    /// By `session/set_model`.
+    Model(String),
+    /// By `session/set_config_option`.
+    Option(String, serde_json::Value),
+}
+
 impl Offer {
+    /// How this agent lets it be set. Modes and models have been options first and last, and calls of their own in between:
+    /// an agent that lists one as an option, and not beside, may lack the call.
+    pub(super) fn way_to_set(&self, set: &SetOption) -> Option<Way> {
+        let listed = |category: &str| {
+            let of = |option: &&SessionOption| option.category.as_deref() == Some(category);
+            self.options.iter().find(of).map(|option| option.id.clone())
+        };
+        let by_option = |id: String, value: &str| Way::Option(id, value.into());
+        match set {
+            SetOption { mode: Some(mode), .. } => {
+                let option = listed("mode").filter(|_| self.modes.is_empty());
+                Some(option.map_or_else(|| Way::Mode(mode.clone()), |id| by_option(id, mode)))
+            }
+            // Here the call is the older way: the protocol has dropped it.
+            SetOption {
+                model: Some(model), ..
+            } => {
+                let option = listed("model");
+                Some(option.map_or_else(|| Way::Model(model.clone()), |id| by_option(id, model)))
+            }
+            SetOption {
+                option: Some(option),
+                value: Some(value),
+                ..
+            } => Some(Way::Option(option.clone(), value.clone())),
+            _ => None,
+        }
+    }
+
+    /// The agent has done what was wanted, and says no more about it.
+    pub(super) fn was_set(&mut self, set: &SetOption) {
+        let (mut is_mode, mut is_model) = (set.mode.is_some(), set.model.is_some());
+        let value = match (&set.mode, &set.model, &set.value) {
+            (Some(id), ..) | (_, Some(id), _) => id.clone(),
+            (.., Some(serde_json::Value::String(text))) => text.clone(),
+            (.., Some(other)) => other.to_string(),
+            (.., None) => return,
+        };
+        for option in &mut self.options {
+            let category = option.category.as_deref();
+            let meant = match &set.option {
+                Some(id) if !is_mode && !is_model => option.id == *id,
+                _ => category == Some(if is_mode { "mode" } else { "model" }),
+            };
+            if meant {
+                is_mode |= category == Some("mode");
+                is_model |= category == Some("model");
+                option.current = Some(value.clone());
+                break;
+            }
+        }
+        if is_mode {
+            self.mode = Some(value);
+        } else if is_model {
+            self.model = Some(value);
+        }
+    }
+
     /// The answer to `session/new`, `session/load` or `session/resume`.
     pub(super) fn set_up(&mut self, result: &RawValue) {
         let answer = SessionAnswer::read(result);
@@ -120,20 +189,6 @@ impl Offer {
             _ => return false,
         }
         true
-    }
-
-    /// What was set, with an answer that says no more than that.
-    pub(super) fn set(&mut self, set: &SetOption) {
-        if let Some(mode) = &set.mode {
-            self.mode = Some(mode.clone());
-        } else if let Some(model) = &set.model {
-            self.model = Some(model.clone());
-        } else if let (Some(id), Some(value)) = (&set.option, &set.value) {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            if let Some(option) = self.options.iter_mut().find(|option| option.id == *id) {
-                option.current = Some(value);
-            }
-        }
     }
 
     pub(super) fn set_options(&mut self, options: &RawValue) {
@@ -196,4 +251,79 @@ fn option(raw: &RawValue) -> Option<SessionOption> {
         choices: all,
         id,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn offer(answer: &serde_json::Value) -> Offer {
+        let mut offer = Offer::default();
+        offer.set_up(&serde_json::value::to_raw_value(answer).expect("JSON"));
+        offer
+    }
+
+    fn wanted(payload: serde_json::Value) -> SetOption {
+        serde_json::from_value(payload).expect("a setting")
+    }
+
+    fn select(id: &str, category: &str) -> serde_json::Value {
+        json!({"id": id, "name": id, "category": category, "type": "select", "currentValue": "a", "options": [{"value": "a"}]})
+    }
+
+    #[test]
+    fn what_is_an_option_alone_is_set_as_one() {
+        let options = offer(&json!({"configOptions": [select("m", "model"), select("o", "mode")]}));
+        assert_eq!(
+            options.way_to_set(&wanted(json!({"model": "b"}))),
+            Some(Way::Option("m".into(), json!("b")))
+        );
+        assert_eq!(
+            options.way_to_set(&wanted(json!({"mode": "b"}))),
+            Some(Way::Option("o".into(), json!("b")))
+        );
+
+        let modes = json!({"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}]});
+        let both = offer(&json!({"modes": modes, "configOptions": [select("o", "mode")]}));
+        assert_eq!(
+            both.way_to_set(&wanted(json!({"mode": "b"}))),
+            Some(Way::Mode("b".into()))
+        );
+
+        let neither = Offer::default();
+        assert_eq!(
+            neither.way_to_set(&wanted(json!({"model": "b"}))),
+            Some(Way::Model("b".into()))
+        );
+        assert_eq!(
+            neither.way_to_set(&wanted(json!({"mode": "b"}))),
+            Some(Way::Mode("b".into()))
+        );
+        assert_eq!(neither.way_to_set(&wanted(json!({"option": "x"}))), None);
+    }
+
+    #[test]
+    fn what_was_set_shows_everywhere() {
+        let mut offer = offer(
+            &json!({"configOptions": [select("m", "model"), select("o", "mode"), select("e", "effort")]}),
+        );
+        offer.was_set(&wanted(json!({"mode": "b"})));
+        assert_eq!(
+            (offer.mode.as_deref(), offer.options[1].current.as_deref()),
+            (Some("b"), Some("b"))
+        );
+        offer.was_set(&wanted(json!({"option": "m", "value": "c"})));
+        assert_eq!(
+            (offer.model.as_deref(), offer.options[0].current.as_deref()),
+            (Some("c"), Some("c"))
+        );
+        offer.was_set(&wanted(json!({"option": "e", "value": true})));
+        assert_eq!(offer.options[2].current.as_deref(), Some("true"));
+        assert_eq!(
+            (offer.mode.as_deref(), offer.model.as_deref()),
+            (Some("b"), Some("c"))
+        );
+    }
 }

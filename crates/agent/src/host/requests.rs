@@ -250,13 +250,25 @@ impl Desk {
                     Some(Reply::Fault(why) | Reply::Invalid(why)) => {
                         client::error_answer(id, INVALID_PARAMS, &why, None)
                     }
-                    None if self.services.start(id, method, params, &self.tell) => return,
+                    None if self.served_by_us(id, method, params) => return,
                     None => client::error_answer(id, METHOD_NOT_FOUND, &unknown(method), None),
                 }
             }
             (method, None) => client::error_answer(id, METHOD_NOT_FOUND, &unknown(method), None),
         };
         self.reply(id, line, false);
+    }
+
+    /// Begins a service of ours, if it is one.
+    fn served_by_us(&self, id: &OwnedId, method: &str, params: &RawValue) -> bool {
+        let spoken = self.recorder.spoken(CONNECTION);
+        let keeps = |path: &std::path::Path| {
+            let provider = self.provider.as_deref();
+            spoken
+                .zip(provider)
+                .is_some_and(|(spoken, session)| spoken.keeps_file(session, path))
+        };
+        self.services.start(id, method, params, keeps, &self.tell)
     }
 
     /// A service is done.

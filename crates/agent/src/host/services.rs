@@ -38,19 +38,34 @@ impl Services {
         })
     }
 
-    /// Begins a service; its outcome comes as news. False where there is no such service.
-    pub(super) fn start(&self, id: &OwnedId, method: &str, params: &RawValue, tell: &Sender<News>) -> bool {
+    /// Begins a service; its outcome comes as news. False where there is no such service. `keeps` knows the agent's own
+    /// papers about the session: they are offered wherever they lie.
+    pub(super) fn start(
+        &self,
+        id: &OwnedId,
+        method: &str,
+        params: &RawValue,
+        keeps: impl Fn(&Path) -> bool,
+        tell: &Sender<News>,
+    ) -> bool {
         let (id, tell) = (id.clone(), tell.clone());
-        let params = params.to_owned();
         let answer = {
             let (id, tell) = (id.clone(), tell.clone());
             move |served: Served| drop(tell.send(News::Served(id, served)))
         };
         let (folders, terminals) = (self.folders.clone(), Arc::clone(&self.terminals));
+        let paper = value::member_text(params, "path")
+            .map(|path| PathBuf::from(&*path))
+            .filter(|path| keeps(path));
+        let params = params.to_owned();
         type Work = Box<dyn FnOnce() + Send>;
         let work: Work = match method {
-            "fs/read_text_file" => Box::new(move || answer(read(&folders, &params))),
-            "fs/write_text_file" => Box::new(move || answer(write(&folders, &params))),
+            "fs/read_text_file" => Box::new(move || {
+                answer(around(paper, folders).and_then(|folders| read(&folders, &params)));
+            }),
+            "fs/write_text_file" => Box::new(move || {
+                answer(around(paper, folders).and_then(|folders| write(&folders, &params)));
+            }),
             "terminal/create" => Box::new(move || answer(create(&terminals, &params))),
             "terminal/output" => Box::new(move || answer(output(&terminals, &params))),
             "terminal/wait_for_exit" => Box::new(move || {
@@ -120,6 +135,15 @@ fn done(outcome: Result<(), TerminalError>) -> Served {
     outcome.map(|()| json!({})).map_err(|error| fault(&error))
 }
 
+/// The folders in which a file is looked for: the session's, or for a paper of the agent's own the one that it lies in. From
+/// there it is walked by the same rules, so that no link leads from it to another file.
+fn around(paper: Option<PathBuf>, folders: Folders) -> Result<Folders, (i64, String)> {
+    match paper.as_deref().and_then(Path::parent) {
+        Some(folder) => Folders::open(folder, &[]).map_err(|error| file_fault(&error)),
+        None => Ok(folders),
+    }
+}
+
 fn read(folders: &Folders, params: &RawValue) -> Served {
     let path = path(params)?;
     let content = folders.read(&path, number(params, "line"), number(params, "limit"));
@@ -175,4 +199,36 @@ fn output(terminals: &Mutex<Terminals>, params: &RawValue) -> Served {
 
 fn exit_object(exit: &Exit) -> Value {
     json!({ "exitCode": exit.code, "signal": exit.signal })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paper_of_the_agents_own_is_offered_alone_and_no_link_leads_on_from_it() {
+        let place = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| place.path().canonicalize().expect("it is there").join(name);
+        for name in ["work", "papers"] {
+            std::fs::create_dir(at(name)).expect("a folder");
+        }
+        std::fs::write(at("secret"), "no").expect("written");
+        let session = Folders::open(&at("work"), &[]).expect("opened");
+        let ask = |paper: Option<PathBuf>, path: PathBuf| {
+            let params =
+                serde_json::value::to_raw_value(&json!({ "path": path, "content": "mine" })).expect("JSON");
+            let written = around(paper.clone(), session.clone()).and_then(|folders| write(&folders, &params));
+            written.and_then(|_| around(paper, session.clone()).and_then(|folders| read(&folders, &params)))
+        };
+        let plan = at("papers/plan.md");
+        assert!(ask(None, plan.clone()).is_err(), "it is no file of the session");
+        assert_eq!(
+            ask(Some(plan.clone()), plan.clone()),
+            Ok(json!({ "content": "mine" }))
+        );
+        std::fs::remove_file(&plan).expect("removed");
+        std::os::unix::fs::symlink(at("secret"), &plan).expect("a link");
+        assert!(ask(Some(plan.clone()), plan).is_err(), "it leads out");
+        assert_eq!(std::fs::read_to_string(at("secret")).expect("read"), "no");
+    }
 }

@@ -141,6 +141,9 @@ pub struct Terminals {
     folders: Folders,
     guard: Option<Vec<OsString>>,
     open: BTreeMap<String, Terminal>,
+    /// In the ids of its terminals. An agent may take such an id for a name of its own, as Grok does for a background
+    /// command, and keep it longer than we run: another process of ours must not give the same one again.
+    mark: String,
     created: u64,
     living: Arc<Living>,
 }
@@ -153,6 +156,7 @@ impl Terminals {
             folders,
             guard,
             open: BTreeMap::new(),
+            mark: mark(),
             created: 0,
             living: Arc::default(),
         }
@@ -181,7 +185,7 @@ impl Terminals {
             source,
         })?;
         self.created += 1;
-        let id = format!("term-{}", self.created);
+        let id = format!("term-{}-{}", self.mark, self.created);
         self.open.insert(id.clone(), terminal);
         Ok(id)
     }
@@ -251,6 +255,13 @@ impl Drop for Terminals {
         self.open.clear();
         self.living.wait(GRACE + FAREWELL);
     }
+}
+
+/// What sets the terminals of this process apart from those of another: random, and short, since models read it.
+fn mark() -> String {
+    let random = uuid::Uuid::now_v7().simple().to_string();
+    // The end of such an id is random; its beginning is the time.
+    random[random.len() - 8..].to_owned()
 }
 
 fn unknown(id: &str) -> TerminalError {

@@ -11,7 +11,7 @@ use tapline_journal::{Journal, SessionEntry};
 use tapline_timeline::SessionId;
 
 use crate::failure::Failure;
-use crate::journal::wrap::{GUARD, hint_of, secrets};
+use crate::journal::wrap::{guard_command, hint_of, secrets};
 use crate::settings::{self, Set, flag};
 
 /// How an agent is started.
@@ -174,9 +174,7 @@ impl AgentArgs {
         options.judge = super::rules::judge(config, &cwd)?;
         options.sign_in.clone_from(&self.sign_in);
         options.secrets = secrets();
-        options.guard = std::env::current_exe()
-            .ok()
-            .map(|exe| vec![exe.into_os_string(), GUARD.into()]);
+        options.guard = guard_command();
         options.patience = Patience {
             start: Some(config.start.value),
             load: Some(config.load.value),

@@ -44,9 +44,7 @@ pub(crate) fn run(args: Args) -> ! {
     let options = WrapOptions {
         program,
         arguments,
-        guard: std::env::current_exe()
-            .ok()
-            .map(|exe| vec![exe.into_os_string(), OsString::from(GUARD)]),
+        guard: guard_command(),
         record,
     };
     match wrap::run(options) {
@@ -59,6 +57,12 @@ pub(crate) fn run(args: Args) -> ! {
             std::process::exit(error.code());
         }
     }
+}
+
+/// The command that watches over an agent from outside.
+pub(crate) fn guard_command() -> Option<Vec<OsString>> {
+    let exe = std::env::current_exe().ok()?;
+    Some(vec![exe.into_os_string(), OsString::from(GUARD)])
 }
 
 /// Watches over an agent from outside.

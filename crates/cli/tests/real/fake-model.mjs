@@ -8,8 +8,9 @@
 // requests (titles, suggestions) carry no tools and get a fixed answer.
 //
 // Events of a step: {"text"} is streamed in pieces; {"shell", "background"} calls the tool that runs commands, whatever
-// this agent calls it, with arguments after its own schema; {"status", "message"} answers that HTTP status; {"hold"} keeps
-// the stream open until the agent hangs up.
+// this agent calls it, with arguments after its own schema; {"tool", "args"} calls the tool of that name, where "{plan}" in
+// an argument stands for the plan file that the agent has told its model of; {"status", "message", "after"} answers that HTTP
+// status, and says when to try again; {"hold"} keeps the stream open until the agent hangs up.
 import fs from 'node:fs';
 import http from 'node:http';
 
@@ -68,7 +69,7 @@ const READ = {
 
 // ---- What to say.
 
-function plan({ messages, tools }) {
+function plan({ messages, tools }, body) {
   const scenario = (m) => (m.role === 'user' ? [...m.text.matchAll(/SCENARIO:([a-z]+)/g)].at(-1)?.[1] : undefined);
   const at = messages.findLastIndex((m) => scenario(m));
   if (tools.length < 2 || at < 0) return { name: 'aside', step: 0, events: [{ text: 'Scripted chat' }] };
@@ -78,7 +79,12 @@ function plan({ messages, tools }) {
   // The agent speaks to its model by itself, once the script is through: it was woken by something that ended.
   if (step >= SCRIPT[name].length && after.at(-1)?.role === 'user') [name, step] = ['wake', 0];
   const events = SCRIPT[name]?.[step] ?? [{ text: '(the script has ended)' }];
-  return { name, step, events: events.map((e) => (e.shell ? call(e, tools) : e)) };
+  return { name, step, events: events.map((e) => (e.shell ? call(e, tools) : e.tool ? named(e, body) : e)) };
+}
+
+function named({ tool, args = {} }, body) {
+  const file = JSON.stringify(body).match(/\/[^"'`\s\\]+\/plan\.md/)?.[0] ?? '/nowhere/plan.md';
+  return { call: { id: newId('call'), name: tool, args: JSON.parse(JSON.stringify(args).replaceAll('{plan}', file)) } };
 }
 
 function call({ shell, background }, tools) {
@@ -218,10 +224,11 @@ function answer(kind, { url, headers }, body, response) {
   const read = READ[kind](body);
   // Grok's side requests carry the whole conversation and its tools; only a turn's own have this header.
   if (headers['x-grok-req-id'] && !headers['x-grok-turn-idx']) read.tools = [];
-  const { name, step, events } = plan(read);
+  const { name, step, events } = plan(read, body);
   log({ url, name, step, roles: read.messages.map((m) => m.role[0]).join(''), tools: read.tools.map((t) => t.name), events });
   const json = (status, object) => {
-    response.writeHead(status, { 'content-type': 'application/json' });
+    const after = events[0].after ? { 'retry-after': String(events[0].after) } : {};
+    response.writeHead(status, { 'content-type': 'application/json', ...after });
     response.end(JSON.stringify(object));
   };
   if (events[0].status) return json(events[0].status, FAILURE[kind](events[0].message, events[0].status));

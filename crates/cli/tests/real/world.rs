@@ -26,6 +26,8 @@ pub(crate) struct Agent {
     files: BTreeMap<String, String>,
     /// Parameters of `authenticate`, where it wants that.
     authenticate: Option<Value>,
+    /// The way to sign in, by its own id, where it does not find one itself.
+    pub(crate) sign_in: Option<String>,
     /// Whether it asks before it runs a command.
     #[serde(default = "yes")]
     pub(crate) asks: bool,
@@ -44,6 +46,12 @@ pub(crate) struct Agent {
     /// Whether a turn that failed reads as failed on the wire.
     #[serde(default = "yes")]
     pub(crate) tells_failures: bool,
+    /// The words of a turn that failed since the model answered 500: the model's own, or these; `never` where the model is
+    /// asked again for minutes.
+    pub(crate) broken: Option<String>,
+    /// What can be set.
+    #[serde(default)]
+    pub(crate) sets: Vec<Setting>,
     /// Whether a session can be loaded as soon as its process has ended.
     #[serde(default = "yes")]
     pub(crate) loads: bool,
@@ -52,6 +60,18 @@ pub(crate) struct Agent {
     pub(crate) background: bool,
     /// The signal that ends it, where the end of its input does not.
     pub(crate) ends_at: Option<String>,
+}
+
+/// Something that can be set.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Setting {
+    /// What is wanted, as a `set_option` intent has it.
+    pub(crate) payload: Value,
+    /// Where it then shows: `mode`, `model`, or the id of an option.
+    pub(crate) shows: String,
+    /// What it is then.
+    pub(crate) reads: String,
 }
 
 fn yes() -> bool {
@@ -68,7 +88,7 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-fn read_data<T: for<'a> Deserialize<'a>>(name: &str) -> T {
+pub(crate) fn read_data<T: for<'a> Deserialize<'a>>(name: &str) -> T {
     let text = std::fs::read_to_string(data(name)).expect("test data");
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
@@ -159,7 +179,7 @@ impl World {
         world
     }
 
-    fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
 
@@ -180,7 +200,24 @@ impl World {
     }
 
     /// The `tapline` command, in an environment that has nothing of the machine's own: no key, no address, no proxy.
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tapline"));
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(self.surroundings())
+            .env("TAPLINE_HOME", self.journal())
+            .current_dir(self.project());
+        command
+    }
+
+    /// Where the journal is.
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.folder.path().join("journal")
+    }
+
+    /// The variables that every program here gets.
+    pub(crate) fn surroundings(&self) -> Vec<(String, String)> {
         let node = std::fs::read_dir(self.agents.join("node/node_modules"))
             .into_iter()
             .flatten()
@@ -192,26 +229,48 @@ impl World {
         path.extend(std::env::split_paths(
             &std::env::var_os("PATH").unwrap_or_default(),
         ));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tapline"));
-        command
-            .args(arguments)
-            .env_clear()
-            .env("PATH", std::env::join_paths(path).expect("a path"))
-            .env("HOME", self.home())
-            .env("TMPDIR", self.folder.path().join("tmp"))
-            .env("TAPLINE_HOME", self.folder.path().join("journal"))
-            .env("LANG", "C.UTF-8")
-            .env("NO_PROXY", "127.0.0.1,localhost")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("NO_COLOR", "1")
-            .current_dir(self.project());
-        command
+        let path = std::env::join_paths(path).expect("a path");
+        let own = |path: PathBuf| path.to_string_lossy().into_owned();
+        [
+            ("PATH", path.to_string_lossy().into_owned()),
+            ("HOME", own(self.home())),
+            ("TMPDIR", own(self.folder.path().join("tmp"))),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("NO_PROXY", "127.0.0.1,localhost".to_owned()),
+            ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
+            ("NO_COLOR", "1".to_owned()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+
+    /// The agent's program and arguments.
+    pub(crate) fn words(&self) -> Vec<String> {
+        self.agent.command.iter().map(|word| self.fill(word)).collect()
+    }
+
+    /// The agent's own variables.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
+        self.agent
+            .env
+            .iter()
+            .map(|(name, value)| (name.clone(), self.fill(value)))
     }
 
     /// What a command of `tapline` prints; it must succeed.
     pub(crate) fn tapline(&self, arguments: &[&str]) -> String {
+        self.tapline_with(arguments, [])
+    }
+
+    /// As [`World::tapline`], with more variables.
+    pub(crate) fn tapline_with(
+        &self,
+        arguments: &[&str],
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> String {
         let output = self
             .command(arguments)
+            .envs(variables)
             .stdin(Stdio::null())
             .output()
             .expect("tapline runs");
@@ -231,8 +290,7 @@ impl World {
     /// The agent under `wrap`, greeted.
     pub(crate) fn start(&self) -> Client {
         let mut command = self.command(&["wrap", "--"]);
-        command.args(self.agent.command.iter().map(|a| self.fill(a)));
-        command.envs(self.agent.env.iter().map(|(k, v)| (k, self.fill(v))));
+        command.args(self.words()).envs(self.variables());
         let errors = std::fs::File::create(self.folder.path().join("stderr")).expect("made");
         let child = command
             .stdin(Stdio::piped())

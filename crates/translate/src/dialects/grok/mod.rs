@@ -28,6 +28,7 @@ mod tools;
 mod turns;
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use tapline_timeline::{Answer, End, Event, Outcome, RequestNews, ToolNews};
 use tapline_wire::session::{PromptAnswer, PromptParams};
@@ -185,6 +186,10 @@ impl Dialect for Grok {
 
     fn reply(&self, method: &str, params: &RawValue, answer: Option<&Answer>) -> Option<Reply> {
         requests::reply(method, params, answer)
+    }
+
+    fn keeps_file(&self, session: &str, path: &Path) -> bool {
+        requests::is_plan_file(session, path)
     }
 
     fn stop_work(&self, session: &str, work: Work<'_>) -> Option<WorkStop> {

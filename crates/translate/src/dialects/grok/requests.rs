@@ -3,6 +3,7 @@
 //! Answers to questions are keyed by the question's own text and given as labels, so these are the ids here too.
 
 use std::borrow::Cow;
+use std::path::{Component, Path};
 
 use serde_json::{Map, Value, json};
 use tapline_timeline::{Answer, Ask, Choice, Outcome, Question, QuestionAnswer, RequestNews};
@@ -215,6 +216,19 @@ pub(super) fn reply(method: &str, params: &RawValue, answer: Option<&Answer>) ->
     })
 }
 
+/// Whether this is where Grok keeps the plan of a session: `…/sessions/FOLDER/SESSION/plan.md`. It writes the plan through
+/// the client, and asks for approval of no plan at all where it cannot.
+pub(super) fn is_plan_file(session: &str, path: &Path) -> bool {
+    let mut parts = path.components().rev();
+    let mut is = |name: &str| parts.next() == Some(Component::Normal(name.as_ref()));
+    path.is_absolute()
+        && is("plan.md")
+        && is(session)
+        && matches!(parts.next(), Some(Component::Normal(_)))
+        && parts.next() == Some(Component::Normal("sessions".as_ref()))
+        && parts.all(|part| !matches!(part, Component::ParentDir))
+}
+
 fn reply_to_plan(answer: &Answer) -> Result<Value, String> {
     let said = answer.option.as_deref().unwrap_or_default();
     let known = PLAN_OPTIONS.iter().any(|(id, ..)| *id == said);
@@ -276,4 +290,32 @@ fn reply_to_questions(questions: &[Question], answer: &Answer) -> Result<Value, 
         reply["annotations"] = Value::Object(annotations);
     }
     Ok(reply)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_told_by_its_place() {
+        let is = |path: &str| is_plan_file("s-1", Path::new(path));
+        assert!(is("/home/me/.grok/sessions/%2Fhome%2Fme/s-1/plan.md"));
+        for other in [
+            "/home/me/.grok/sessions/%2Fhome%2Fme/s-2/plan.md",
+            "/home/me/.grok/sessions/%2Fhome%2Fme/s-1/notes.md",
+            "/home/me/.grok/sessions/s-1/plan.md",
+            "/home/me/.grok/sessions/x/s-1/more/plan.md",
+            "/home/me/sessions/x/../sessions/y/s-1/plan.md",
+            "/home/sessions/../s-1/plan.md",
+            "sessions/x/s-1/plan.md",
+            "/s-1/plan.md",
+        ] {
+            assert!(!is(other), "{other}");
+        }
+        assert!(
+            !is_plan_file("", Path::new("/sessions/x//plan.md")),
+            "no session, no plan"
+        );
+        assert!(!is_plan_file("..", Path::new("/sessions/x/../plan.md")));
+    }
 }
