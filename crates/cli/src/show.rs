@@ -2,12 +2,11 @@
 
 use std::io::{BufWriter, Write};
 
-use tapline_agent::config;
 use tapline_recorder::{Memory, Recorder};
-use tapline_render::{Chat, Fold, Terminal, render_to};
+use tapline_render::{Chat, Terminal, render_to};
 
 use crate::failure::Failure;
-use crate::terminal::{Color, Output, of_standard_output};
+use crate::terminal::{Color, Output, folded, of_standard_output};
 use crate::{Outcome, input, settings, translate};
 
 #[derive(clap::Args)]
@@ -76,11 +75,7 @@ fn terminal(args: &Args) -> Result<Terminal, Failure> {
         flags.push(settings::flag("chat.fold", "--brief", "brief"));
     }
     let config = settings::load(flags)?;
-    let fold = match config.fold.value {
-        config::Fold::Brief => Fold::Tight,
-        config::Fold::Usual => Fold::Usual,
-        config::Fold::Full => Fold::Open,
-    };
+    let fold = folded(config.fold.value);
     Ok(of_standard_output(config.color.value.into(), fold))
 }
 

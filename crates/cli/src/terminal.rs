@@ -38,6 +38,15 @@ impl From<config::Color> for Color {
     }
 }
 
+/// How much is shown, as it is set.
+pub(crate) fn folded(fold: config::Fold) -> Fold {
+    match fold {
+        config::Fold::Brief => Fold::Tight,
+        config::Fold::Usual => Fold::Usual,
+        config::Fold::Full => Fold::Open,
+    }
+}
+
 /// What standard output can show.
 pub(crate) fn of_standard_output(color: Color, fold: Fold) -> Terminal {
     let is_terminal = io::stdout().is_terminal();

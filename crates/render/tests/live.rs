@@ -77,6 +77,38 @@ fn text_is_printed_as_it_comes_at_word_ends() {
 }
 
 #[test]
+fn a_word_that_stands_still_is_shown_and_goes_on_where_it_stopped() {
+    let mut live = Live::new(&TERMINAL);
+    let row = of(1, r#""kind":"assistant","text":"","state":"open""#);
+    told(&mut live, &Change::Put(&row));
+    assert_eq!(told(&mut live, &append(&row, 0, "Wait")), "");
+    let mut out = String::new();
+    live.catch_up(&mut out);
+    live.catch_up(&mut out);
+    assert_eq!(out, "Wait");
+    assert_eq!(told(&mut live, &append(&row, 4, "ing. ")), "ing. ");
+}
+
+#[test]
+fn another_terminal_holds_from_the_next_word_on() {
+    let mut live = Live::new(&TERMINAL);
+    let row = of(1, r#""kind":"assistant","text":"","state":"open""#);
+    told(&mut live, &Change::Put(&row));
+    told(&mut live, &append(&row, 0, "one two three "));
+    live.adapt(&Terminal {
+        width: 20,
+        ..TERMINAL
+    });
+    assert_eq!(told(&mut live, &append(&row, 14, "four five ")), "four \nfive ");
+    live.adapt(&Terminal {
+        fold: Fold::Open,
+        ..TERMINAL
+    });
+    let thought = of(2, r#""kind":"reasoning","text":"a\nb","state":"ended""#);
+    assert!(told(&mut live, &Change::Put(&thought)).contains("a\nb"));
+}
+
+#[test]
 fn what_was_told_is_not_told_again() {
     let mut live = Live::new(&TERMINAL);
     let message = of(1, r#""kind":"assistant","text":"one two ","state":"open""#);

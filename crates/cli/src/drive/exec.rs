@@ -140,7 +140,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
             "--adopt needs the agent that keeps the session: --agent-name NAME, or its command behind `--`";
         return Err(Failure::Usage(what.to_owned()));
     }
-    if args.prompt.is_empty() && chat::has_terminal() {
+    if args.prompt.is_empty() && args.turn.is_for_a_talk() && chat::has_terminal() {
         return chat::begin(chat::Start {
             agent: &args.turn.agent,
             settings: &args.turn.settings,
@@ -197,6 +197,11 @@ fn prompt(words: &[String]) -> Result<String, Failure> {
 }
 
 impl TurnArgs {
+    /// Nothing is wanted that only a single turn has.
+    fn is_for_a_talk(&self) -> bool {
+        self.format == Format::Text && self.timeout.is_none() && !self.wait
+    }
+
     fn fold(&self) -> Fold {
         match (self.full, self.brief) {
             (true, _) => Fold::Open,

@@ -94,6 +94,28 @@ fn a_question_is_answered_in_place_and_half_a_prompt_waits_meanwhile() {
 }
 
 #[test]
+fn a_plan_is_answered_with_words() {
+    if !has_tmux() {
+        return;
+    }
+    let plan = r#"{ ask = { method = "x.ai/exit_plan_mode", params = { sessionId = "{{session}}", toolCallId = "t", planContent = "1. Delete it" } } }"#;
+    let place = Place::new(&format!(
+        "meta = {{ grokShell = true }}\n{}",
+        script(&[("plan", plan)])
+    ));
+    let pane = place.chat(&[]);
+    pane.say("plan");
+    let text = pane.sees("1 Approve the plan (y)");
+    assert!(text.contains("1. Delete it"), "{text}");
+    pane.say("test it first");
+    let text = pane.idle(1);
+    assert!(
+        text.contains("\"outcome\":\"cancelled\"") && text.contains("\"test it first\""),
+        "{text}"
+    );
+}
+
+#[test]
 fn ctrl_c_stops_the_turn_and_the_talk_goes_on() {
     if !has_tmux() {
         return;

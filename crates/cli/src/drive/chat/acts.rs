@@ -7,8 +7,9 @@ use tapline_render::{Fold, Terminal, clean_line};
 use tapline_timeline::Body;
 
 use super::command::{Command, OURS, number};
+use super::prompts::gone_out;
 use super::screen::{Line, Tone};
-use super::talk::{Leave, Talk, Wanted, gone_out};
+use super::talk::{Leave, Talk, Wanted};
 use crate::Outcome;
 use crate::drive::inbox;
 use crate::failure::Failure;

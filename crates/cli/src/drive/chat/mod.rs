@@ -4,8 +4,9 @@
 //! becomes an intent, as from any other process. So a second terminal, a page and `tapline answer` can take part in the same
 //! talk, and see the same. Beside that it hosts the agent, starts it again when it went away, and does nothing else to it.
 //!
-//! - [`talk`] is the loop: one thing after the other from keys, the journal and the clock. [`acts`] does what commands say,
-//!   [`hosting`] looks after the agent, [`told`] knows what stands in the session, [`lower`] says what stands under the text.
+//! - [`talk`] is the loop: one thing after the other from keys, the journal and the clock ([`events`]). [`acts`] does what
+//!   commands say, [`prompts`] sends, [`hosting`] looks after the agent, [`told`] knows what stands in the session, [`lower`] says
+//!   what stands under the text.
 //! - [`writer`] is the line editor, on a [`draft`], with a [`history`] and what [`complete`] offers; [`dialogue`] reads answers,
 //!   [`command`] reads commands, [`attach`] reads files that go with a prompt.
 //! - [`screen`] is the terminal. Its page says why the editor is our own.
@@ -21,9 +22,11 @@ mod command;
 mod complete;
 mod dialogue;
 mod draft;
+mod events;
 mod history;
 mod hosting;
 mod lower;
+mod prompts;
 mod screen;
 mod talk;
 mod told;

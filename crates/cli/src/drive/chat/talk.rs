@@ -1,22 +1,21 @@
 //! The loop of a chat: looks at what has changed, draws, and waits for a key, a change or the clock.
 
 use std::collections::HashSet;
-use std::io::BufRead;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
+use crossbeam_channel::{bounded, select};
 use serde_json::{Value, json};
 use tapline_agent::config::Config;
 use tapline_agent::host::{Offer, intent};
-use tapline_journal::{Error, Intent, IntentId, Journal, Watch};
-use tapline_render::clean;
-use tapline_timeline::{Json, Row, RowId, SessionId};
+use tapline_journal::{Intent, IntentId, Journal};
+use tapline_render::{Fold, clean};
+use tapline_timeline::{Row, RowId, SessionId};
 
-use super::attach::{Takes, attach};
 use super::command::{Command, OURS, Typed, read};
 use super::dialogue::{Dialogue, Said};
+use super::events::{Event, changes, listen};
 use super::history::History;
 use super::hosting::Host;
 use super::screen::{Line, Screen, Tone, wrapped};
@@ -28,7 +27,7 @@ use crate::drive::queue;
 use crate::drive::turn::{outcome, post};
 use crate::failure::Failure;
 use crate::journal::{find, wrap::secrets};
-use crate::terminal::of_standard_output;
+use crate::terminal::{Color, folded, of_standard_output};
 
 /// How long one look for changes waits; a change is seen at once.
 const LOOK: Duration = Duration::from_millis(500);
@@ -36,20 +35,6 @@ const LOOK: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(100);
 /// A prompt that nobody holds up goes out at once; one that is younger than this is not told to wait.
 const AT_ONCE: Duration = Duration::from_millis(400);
-
-/// What comes from outside of the loop.
-enum Event {
-    /// From the terminal.
-    Terminal(crossterm::event::Event),
-    /// A line from a terminal that cannot be drawn on.
-    Line(String),
-    /// The terminal is gone, or its input has ended.
-    End,
-    /// Somebody sent an interrupt.
-    Interrupt,
-    /// Somebody wants this process to end.
-    Terminate,
-}
 
 /// What was wanted, to tell what became of it.
 pub(super) enum Wanted {
@@ -92,11 +77,11 @@ pub(super) struct Talk<'a> {
     pub(super) began: bool,
 
     /// What the command line wants set was wanted.
-    settled: bool,
+    pub(super) settled: bool,
     /// Prompts that were typed before there was a session.
-    unsent: Vec<(String, bool)>,
+    pub(super) unsent: Vec<(String, bool)>,
     /// Prompts that began a resumption.
-    resuming: Vec<(IntentId, String)>,
+    pub(super) resuming: Vec<(IntentId, String)>,
     pub(super) posted: Vec<(IntentId, Wanted, Instant)>,
     /// Prompts that wait in the journal, whoever posted them.
     pub(super) waiting: Vec<Intent>,
@@ -115,7 +100,16 @@ impl<'a> Talk<'a> {
         home: &std::path::Path,
         journal: Arc<dyn Journal>,
     ) -> Result<Self, Failure> {
-        let mut terminal = of_standard_output(start.color, start.fold);
+        // Flags beat what is set.
+        let color = match start.color {
+            Color::Auto => config.color.value.into(),
+            color => color,
+        };
+        let fold = match start.fold {
+            Fold::Usual => folded(config.fold.value),
+            fold => fold,
+        };
+        let mut terminal = of_standard_output(color, fold);
         let screen = Screen::new(terminal.color);
         if screen.is_drawn_on() {
             terminal.width = u16::try_from(screen.width()).unwrap_or(u16::MAX);
@@ -205,15 +199,18 @@ impl<'a> Talk<'a> {
         let text = std::mem::take(&mut self.out);
         self.screen.draw(&text, super::screen::Lower::default())?;
         self.screen.give_back()?;
-        // The agent is gone, or was never ours.
-        self.host = Host::Gone;
+        let hosted = !matches!(self.host, Host::Elsewhere);
         if let Some(session) = &self.session {
             println!("tapline chat --resume {session}    goes on with this talk");
         }
         match self.leave {
             Some(Leave::Interrupted) => {
-                let what = "interrupted: the session was ended".to_owned();
-                Err(Failure::Turn(130, what))
+                let what = if hosted {
+                    "interrupted: the session was ended"
+                } else {
+                    "interrupted: the session is left to the process that holds it"
+                };
+                Err(Failure::Turn(130, what.to_owned()))
             }
             _ => Ok(()),
         }
@@ -475,126 +472,6 @@ impl<'a> Talk<'a> {
         }
     }
 
-    // --- Prompts ---
-
-    /// Sends a prompt, or keeps it until it can be sent.
-    pub(super) fn prompt(&mut self, text: &str, steer: bool) {
-        if self.host.is_starting() && !self.began {
-            // What the agent takes is not known yet.
-            self.unsent.push((text.to_owned(), steer));
-            return self.note(Tone::Dim, "It goes out once the agent has started.");
-        }
-        let Some(payload) = self.payload(text, steer) else {
-            return;
-        };
-        if !self.want(intent::PROMPT, &payload, Wanted::Prompt(text.to_owned())) {
-            self.writer.put_back(text);
-            return;
-        }
-        if !self.screen.is_drawn_on() && self.told.runs_since().is_some() {
-            self.note(Tone::Dim, "It waits until the turn has ended.");
-        }
-        if matches!(self.host, Host::Gone)
-            && let Some((id, ..)) = self.posted.last()
-        {
-            self.resuming.push((*id, text.to_owned()));
-            self.since = Instant::now();
-            if let Err(failure) = self.revive() {
-                self.note(Tone::Bad, &failure.to_string());
-                self.take_back();
-            }
-        }
-    }
-
-    /// A prompt with the files that it names; where they are too many or too large, it is written on.
-    pub(super) fn payload(&mut self, text: &str, steer: bool) -> Option<Value> {
-        let takes = Takes {
-            pictures: self.offer.images,
-            files: self.offer.files,
-        };
-        let parts = match attach(text, &self.cwd, takes) {
-            Ok(parts) => parts,
-            Err(why) => {
-                self.writer.put_back(text);
-                self.say_hint(&why);
-                return None;
-            }
-        };
-        let prompt = intent::Prompt {
-            text: text.to_owned(),
-            parts,
-            steer,
-        };
-        // It is made of strings, lists and objects alone.
-        serde_json::to_value(prompt).ok()
-    }
-
-    /// The session has begun: what was typed meanwhile goes out.
-    pub(super) fn send_unsent(&mut self) {
-        self.resuming.clear();
-        if let Some(hosted) = self.host.hosted() {
-            self.offer = hosted.standing().offer;
-        }
-        if !std::mem::replace(&mut self.settled, true) {
-            match self.start.settings.intents(&self.offer) {
-                Ok(settings) => {
-                    for setting in settings {
-                        self.want(intent::SET_OPTION, &setting, Wanted::Set(String::new()));
-                    }
-                }
-                Err(failure) => self.note(Tone::Bad, &failure.to_string()),
-            }
-        }
-        for (text, steer) in std::mem::take(&mut self.unsent) {
-            self.prompt(&text, steer);
-        }
-    }
-
-    /// The session was not resumed: the prompts that wanted it are given back.
-    pub(super) fn take_back(&mut self) {
-        let mut texts = Vec::new();
-        for (id, text) in std::mem::take(&mut self.resuming) {
-            if self.journal.withdraw_intent(id).is_ok() {
-                self.posted.retain(|(posted, ..)| *posted != id);
-                texts.push(text);
-            }
-        }
-        if !texts.is_empty() {
-            self.writer.put_back(&texts.join("\n\n"));
-        }
-    }
-
-    fn edited(&mut self, text: &str) {
-        let Some(id) = self.editing.take() else { return };
-        if text.is_empty() {
-            return self.say_hint("It was left as it is; /withdraw takes it back.");
-        }
-        self.change(id, text);
-    }
-
-    /// Gives a prompt that waits another text.
-    pub(super) fn change(&mut self, id: IntentId, text: &str) {
-        let before = self.waiting.iter().find(|one| one.id == id);
-        let before = before.and_then(|one| serde_json::from_str::<intent::Prompt>(one.payload.as_str()).ok());
-        let steer = before.is_some_and(|prompt| prompt.steer);
-        let Some(payload) = self.payload(text, steer) else {
-            return;
-        };
-        let changed = Json::of(&payload)
-            .map_err(|error| error.to_string())
-            .and_then(|payload| {
-                let changed = self.journal.edit_intent(id, &payload);
-                changed.map_err(|error| gone_out(&error))
-            });
-        match changed {
-            Ok(_) => self.note(Tone::Dim, "Changed."),
-            Err(why) => {
-                self.writer.put_back(text);
-                self.note(Tone::Warn, &why);
-            }
-        }
-    }
-
     // --- The terminal ---
 
     fn resize(&mut self) {
@@ -649,86 +526,4 @@ impl<'a> Talk<'a> {
             self.note(Tone::Warn, &failure.to_string());
         }
     }
-}
-
-/// Why an open intent could not be changed.
-pub(super) fn gone_out(error: &Error) -> String {
-    match error {
-        Error::IntentTaken { .. } => {
-            "It waits no longer: it has gone out, or somebody took it back.".to_owned()
-        }
-        error => error.to_string(),
-    }
-}
-
-/// Tells what is pressed and what signals come.
-fn listen(tell: Sender<Event>, drawn_on: bool) -> Result<(), Failure> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let failed = |error: std::io::Error| Failure::Io {
-        path: "the terminal".to_owned(),
-        what: format!("cannot be listened to: {error}"),
-    };
-    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(failed)?;
-    let of_signals = tell.clone();
-    spawn("tapline-signals", move || {
-        for signal in signals.forever() {
-            let event = if signal == SIGINT {
-                Event::Interrupt
-            } else {
-                Event::Terminate
-            };
-            if of_signals.send(event).is_err() {
-                return;
-            }
-        }
-    })
-    .map_err(failed)?;
-    spawn("tapline-keys", move || {
-        if drawn_on {
-            while let Ok(event) = crossterm::event::read() {
-                if tell.send(Event::Terminal(event)).is_err() {
-                    return;
-                }
-            }
-        } else {
-            for line in std::io::stdin().lock().lines() {
-                let Ok(line) = line else { break };
-                if tell.send(Event::Line(line)).is_err() {
-                    return;
-                }
-            }
-        }
-        // The loop may have ended already.
-        let _ = tell.send(Event::End);
-    })
-    .map_err(failed)
-}
-
-/// Tells whenever the journal has changed, as long as somebody listens.
-fn changes(journal: Arc<dyn Journal>) -> Result<Receiver<()>, Failure> {
-    let (tell, told) = bounded(1);
-    spawn("tapline-changes", move || {
-        loop {
-            // The mark is taken before it is told, so that nothing falls between.
-            let mark = journal.mark();
-            if let Err(TrySendError::Disconnected(())) = tell.try_send(()) {
-                return;
-            }
-            if journal.wait(&Watch::Any(mark), LOOK).is_err() {
-                std::thread::sleep(LOOK);
-            }
-        }
-    })
-    .map_err(|error| Failure::Io {
-        path: "the journal".to_owned(),
-        what: format!("cannot be watched: {error}"),
-    })?;
-    Ok(told)
-}
-
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(work)
-        .map(drop)
 }

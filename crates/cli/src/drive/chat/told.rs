@@ -179,16 +179,24 @@ impl Told {
 
     /// The headline of a row that is folded, and its number.
     fn numbered(&mut self, row: &Row) -> Option<(String, usize)> {
-        let settled = match &row.body {
-            Body::Tool(tool) => !tool.state.is_open(),
-            Body::Reasoning(_) => !row.is_open(),
-            _ => false,
-        };
-        if !settled || self.terminal.fold == Fold::Open {
+        if row.is_open() || self.terminal.fold == Fold::Open {
             return None;
         }
         let folded = self.painted(row, self.terminal.fold);
-        if folded == self.painted(row, Fold::Open) {
+        let more = match &row.body {
+            Body::Tool(_) => folded != self.painted(row, Fold::Open),
+            Body::Reasoning(message) => {
+                let plain = Terminal {
+                    color: false,
+                    ..self.terminal
+                };
+                let mut shown = String::new();
+                Renderer::new(&plain).row(row, 0, &mut shown);
+                !shown.contains(message.content.as_text().trim())
+            }
+            _ => false,
+        };
+        if !more {
             return None;
         }
         let headline = folded.lines().next()?.to_owned();
@@ -314,6 +322,26 @@ mod tests {
             unicode: true,
             fold: Fold::Usual,
         })
+    }
+
+    #[test]
+    fn a_thought_has_a_number_if_there_is_more_of_it() {
+        let thought = |seq: u64, text: &str| {
+            let row = json!({"kind": "reasoning", "id": format!("s/{seq}"), "session": "s", "seq": seq, "revision": 1,
+                "frames": [1, 1], "text": text, "state": "ended"});
+            Arc::new(serde_json::from_value::<Row>(row).expect("a row"))
+        };
+        let mut told = told(60);
+        let mut out = String::new();
+        told.row(&thought(1, "Hm."), &mut out);
+        assert!(!out.contains('['), "{out}");
+        told.row(&thought(2, "Hm.\nThen again."), &mut out);
+        told.row(&thought(3, &"so ".repeat(40)), &mut out);
+        assert!(
+            out.contains("more line)  [1]\n") && out.contains("…  [2]\n"),
+            "{out}"
+        );
+        assert!(out.lines().all(|line| plain_columns(line) <= 60), "{out}");
     }
 
     fn tool(seq: u64, title: &str, state: &str) -> Arc<Row> {
