@@ -133,7 +133,8 @@ pub trait Journal: Send + Sync {
     /// [`Error::IntentTaken`] for all others; [`Error::Fenced`] for an owner of the past.
     fn claim_intent(&self, intent: IntentId, generation: &Generation) -> Result<Intent, Error>;
 
-    /// Says what became of a claimed intent.
+    /// Says what became of a claimed intent. `kept` stands in the place of what it wanted from now on, where that must not
+    /// be kept as it was.
     ///
     /// # Errors
     /// [`Error::IntentTaken`] where this generation does not hold it.
@@ -142,6 +143,7 @@ pub trait Journal: Send + Sync {
         intent: IntentId,
         generation: &Generation,
         outcome: &Json,
+        kept: Option<&Json>,
     ) -> Result<Intent, Error>;
 
     /// Intents in the order they were posted.

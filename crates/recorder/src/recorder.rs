@@ -1,5 +1,6 @@
 //! The recorder: one value that takes inputs and yields changes.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -242,6 +243,11 @@ impl<S: Store, W: Watch> Recorder<S, W> {
     pub fn spoken(&self, connection: &str) -> Option<&dyn Dialect> {
         let connection = self.core.connections.get(connection)?;
         Some(connection.translator.spoken())
+    }
+
+    /// A line of JSON as this recorder would keep it.
+    pub fn masked<'t>(&self, json: &'t str) -> Cow<'t, str> {
+        self.intake.rules.mask_json(json)
     }
 
     /// Takes bytes of the pipe, cut anywhere.

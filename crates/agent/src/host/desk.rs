@@ -587,7 +587,15 @@ impl Desk {
                 self.outcomes.pop_front();
                 continue;
             };
-            match self.journal.finish_intent(intent.id, &generation, outcome) {
+            // The agent had to hear it as it was; what is kept is masked as everything else.
+            let kept = match self.recorder.masked(intent.payload.as_str()) {
+                std::borrow::Cow::Borrowed(_) => None,
+                std::borrow::Cow::Owned(masked) => Json::parse(&masked).ok(),
+            };
+            match self
+                .journal
+                .finish_intent(intent.id, &generation, outcome, kept.as_ref())
+            {
                 Err(error) if passes(&error) => return self.retry_soon(),
                 // Done, or no longer ours to say.
                 _ => drop(self.outcomes.pop_front()),

@@ -103,3 +103,21 @@ fn a_setting_that_is_never_answered_is_withdrawn() {
     assert_eq!(inputs.iter().filter(|input| withdrawn(input)).count(), 1);
     chat.close();
 }
+
+/// *masked*: what a prompt holds of secrets reaches the agent, and is kept neither in the rows nor in the intent.
+#[test]
+fn a_secret_in_a_prompt_is_not_kept() {
+    const SECRET: &str = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
+    let rig = Rig::new();
+    let chat = rig.start("[[turn]]\nsteps = [{ text = \"Thanks.\" }]\n");
+    let sent = chat.prompt(&format!("the key is {SECRET}"));
+    chat.outcome(sent);
+    let kept = chat.settled(sent).payload;
+    assert!(
+        !kept.as_str().contains(SECRET) && kept.as_str().contains("the key is"),
+        "{}",
+        kept.as_str()
+    );
+    assert!(!chat.told().contains(SECRET));
+    chat.close();
+}

@@ -171,12 +171,18 @@ pub(super) fn intents(subject: &dyn Subject) {
         ));
     }
     assert!(matches!(
-        journal.finish_intent(posted[2].id, &generation, &Json::string("x")),
+        journal.finish_intent(posted[2].id, &generation, &Json::string("x"), None),
         Err(Error::IntentTaken { .. })
     ));
     let done = journal
-        .finish_intent(posted[0].id, &generation, &Json::string("sent"))
+        .finish_intent(
+            posted[0].id,
+            &generation,
+            &Json::string("sent"),
+            Some(&Json::string("masked")),
+        )
         .unwrap();
+    assert_eq!(done.payload.as_str(), "\"masked\"");
     assert_eq!(
         (done.state, done.outcome.unwrap().as_str()),
         (IntentState::Done, "\"sent\"")

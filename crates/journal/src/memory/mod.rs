@@ -633,6 +633,7 @@ impl Journal for MemoryJournal {
         intent: IntentId,
         generation: &Generation,
         outcome: &Json,
+        kept: Option<&Json>,
     ) -> Result<Intent, Error> {
         let mut state = self.shared.lock();
         state.check_owner(intent, generation)?;
@@ -642,6 +643,9 @@ impl Journal for MemoryJournal {
         state.change_intent(intent, mine, |intent| {
             intent.state = IntentState::Done;
             intent.outcome = Some(outcome.clone());
+            if let Some(kept) = kept {
+                intent.payload = kept.clone();
+            }
         })
     }
 

@@ -105,10 +105,15 @@ impl Store {
         id: IntentId,
         owner: &Generation,
         outcome: &Json,
+        kept: Option<&Json>,
     ) -> Result<Intent, Error> {
         self.check_owner(id, owner)?;
-        let sql = "UPDATE intents SET state = 'done', outcome = ?3 WHERE id = ?1 AND state = 'claimed' AND generation = ?2";
-        self.change_intent(id, sql, params![id.0, owner.number, outcome.as_str()])
+        let sql = "UPDATE intents SET state = 'done', outcome = ?3, payload = coalesce(?4, payload) WHERE id = ?1 AND state = 'claimed' AND generation = ?2";
+        self.change_intent(
+            id,
+            sql,
+            params![id.0, owner.number, outcome.as_str(), kept.map(Json::as_str)],
+        )
     }
 
     fn change_intent(

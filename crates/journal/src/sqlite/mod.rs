@@ -438,11 +438,12 @@ impl Journal for SqliteJournal {
         intent: IntentId,
         generation: &Generation,
         outcome: &Json,
+        kept: Option<&Json>,
     ) -> Result<Intent, Error> {
-        let (generation, outcome) = (generation.clone(), outcome.clone());
+        let (generation, outcome, kept) = (generation.clone(), outcome.clone(), kept.cloned());
         self.shared
             .queue
-            .run(move |store| store.finish_intent(intent, &generation, &outcome))
+            .run(move |store| store.finish_intent(intent, &generation, &outcome, kept.as_ref()))
     }
 
     fn intents(&self, query: &IntentQuery) -> Result<Vec<Intent>, Error> {
