@@ -13,6 +13,7 @@ mod client;
 #[path = "real/timeline.rs"]
 mod timeline;
 #[path = "real/world.rs"]
+#[expect(dead_code, reason = "real_driven.rs uses the rest")]
 mod world;
 
 use client::Answer;

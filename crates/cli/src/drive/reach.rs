@@ -282,7 +282,7 @@ fn answers(request: &Request, words: &[String]) -> Result<Vec<QuestionAnswer>, S
                 .iter()
                 .any(|o| o.id == **part || o.label.as_deref() == Some(*part))
         };
-        let chosen = !question.options.is_empty() && parts.iter().all(|part| known(part));
+        let chosen = !question.options.is_empty() && parts.iter().all(known);
         QuestionAnswer {
             question: question.id.clone(),
             options: if chosen {
