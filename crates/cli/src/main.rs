@@ -41,6 +41,9 @@ enum Command {
     Show(show::Args),
     /// Tell what each input of a recording became, or why it became nothing
     Explain(explain::Args),
+    /// Talk with an agent
+    #[cfg(unix)]
+    Chat(drive::chat::Args),
     /// Give an agent one prompt, and print what comes of it
     #[cfg(unix)]
     Exec(drive::exec::ExecArgs),
@@ -126,6 +129,8 @@ fn main() -> std::process::ExitCode {
         Command::Translate(args) => translate::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Explain(args) => explain::run(&args),
+        #[cfg(unix)]
+        Command::Chat(args) => drive::chat::run(&args),
         #[cfg(unix)]
         Command::Exec(args) => drive::exec::exec(&args),
         #[cfg(unix)]

@@ -254,9 +254,15 @@ fn left_no_trace(machine: &Machine, name: &str) {
         Err(rustix::io::Errno::SRCH),
         "{name} has left"
     );
-    let entries = std::fs::read_dir(machine.0.path()).expect("read");
+    let entries = std::fs::read_dir(machine.0.path()).expect("a folder entry");
     let names: Vec<_> = entries
-        .map(|entry| entry.expect("read").file_name().to_string_lossy().into_owned())
+        .map(|entry| {
+            entry
+                .expect("a folder entry")
+                .file_name()
+                .into_string()
+                .expect("a folder entry")
+        })
         .filter(|name| name != "bin" && !name.ends_with(".toml") && !name.ends_with(".pid"))
         .collect();
     assert_eq!(names, [""; 0], "nothing is kept");

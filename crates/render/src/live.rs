@@ -19,6 +19,7 @@ use std::sync::Arc;
 use tapline_timeline::{Append, Body, Change, Close, Grows, Row, TextState};
 
 use crate::paper::{Block, Fit, Ink, Line, Style, columns_of};
+use crate::view::View;
 use crate::{Fold, Renderer, Terminal, clean};
 
 /// Most rows that are remembered because more can be told of them.
@@ -70,6 +71,13 @@ impl Live {
         }
     }
 
+    /// From now on the terminal is another one: it was resized, or more or less is to be folded.
+    pub fn adapt(&mut self, terminal: &Terminal) {
+        self.fold = terminal.fold;
+        self.renderer.view = View::new(terminal);
+        self.renderer.ink = self.renderer.view.ink;
+    }
+
     /// Tells one change; what is to be printed is added to `out`.
     pub fn change(&mut self, change: &Change<'_>, out: &mut String) {
         match change {
@@ -77,6 +85,13 @@ impl Live {
             Change::Put(row) => self.put(row, out),
             Change::Append(append) => self.append(append, out),
             Change::Close(close) => self.close(close, out),
+        }
+    }
+
+    /// Prints the beginning of a word whose end has not come yet: the agent makes a pause.
+    pub fn catch_up(&mut self, out: &mut String) {
+        if let Some(flow) = &mut self.flow {
+            flow.print_word(&self.renderer.ink, out);
         }
     }
 

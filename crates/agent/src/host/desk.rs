@@ -477,7 +477,7 @@ impl Desk {
     }
 
     /// Waits until all that is recorded is saved; what cannot be saved now is tried again later.
-    fn save(&mut self) -> bool {
+    pub(super) fn save(&mut self) -> bool {
         // A journal in trouble goes on trying by itself; waiting for it here would only hold the loop up.
         let saved = self.trouble().is_none() && self.recorder.store_mut().store.save().is_ok();
         if !saved {
@@ -487,15 +487,21 @@ impl Desk {
     }
 
     fn push(&mut self, call: Option<i64>, line: &str) {
-        let Err(refused) = self.process.input.push(call, line) else {
-            return;
-        };
+        if let Err(refused) = self.process.input.push(call, line)
+            && let Some(call) = call
+        {
+            self.not_sent(call, refused);
+        }
+    }
+
+    /// A call does not reach the agent.
+    fn not_sent(&mut self, call: i64, refused: Refused) {
         let why = match refused {
             Refused::Full => "the agent does not read what it is sent",
             Refused::TooLong => "it is longer than the 16 MiB that a line may have",
             Refused::Closed => "the agent's input is closed",
         };
-        let Some(call) = call.and_then(|call| self.peer.forget(call)) else {
+        let Some(call) = self.peer.forget(call) else {
             return;
         };
         let error = CallError::NotSent {
@@ -517,6 +523,11 @@ impl Desk {
         match self.peer.call(method, purpose, limit, Instant::now()) {
             Ok(id) => {
                 let line = make(&Id::Integer(id));
+                if let Err(refused) = self.process.input.room(line.len()) {
+                    // What is not sent does not stand in the record as sent.
+                    self.not_sent(id, refused);
+                    return None;
+                }
                 if saved {
                     self.send_saved(Some(id), line);
                 } else {
@@ -611,11 +622,13 @@ impl Desk {
             self.retry = None;
             self.send_unsaved();
             self.tell_outcomes();
+            self.withdraw_unwanted();
             for intent in std::mem::take(&mut self.early) {
                 self.intent(intent);
             }
         }
         self.answer_settled();
+        self.tell_begun();
         self.note_trouble(now);
         while let Some((id, after)) = self.peer.overdue(now) {
             let Some(call) = self.peer.forget(id) else { break };
@@ -655,7 +668,7 @@ impl Desk {
             && self.closing.is_none()
         {
             // What cannot be recorded must not go on.
-            if self.stage == Stage::Start {
+            if self.begun.is_some() {
                 self.fail(StartError::Journal(why));
             }
             self.closing.get_or_insert(Closing::Parting);
@@ -746,6 +759,7 @@ impl Desk {
         Over {
             end: self.exit,
             trouble: ended.err().map(|error| error.to_string()),
+            words,
         }
     }
 

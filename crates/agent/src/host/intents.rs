@@ -34,7 +34,7 @@ impl Desk {
         if wanted.kind == intent::PROMPT {
             return self.prompt_wanted(&wanted);
         }
-        let claimed = match self.claim(&wanted) {
+        let claimed = match self.claim(wanted.id, &wanted.session) {
             Ok(claimed) => claimed,
             Err(error) => {
                 if passes(&error) {

@@ -15,7 +15,7 @@
 //! - *asked-once*: a request is answered by whoever was first. The answer stands in the journal, with who and when, before
 //!   the agent hears of it.
 //! - *saved-means-saved*: a prompt stands in the journal before it is sent. If we are killed, it is known to have been on its
-//!   way (`unconfirmed`), and nobody sends it again by itself.
+//!   way: its turn reads `cut`, one that never had a turn `unconfirmed`, and nobody sends it again by itself.
 //! - *bounded*: calls, requests, what waits to be written, what an agent may keep in files and terminals.
 //! - A journal that cannot be written stops the session from taking prompts, and from reading what the agent says: the
 //!   agent waits at its own pipe until the record can go on.
@@ -338,6 +338,8 @@ pub struct Over {
     pub end: Option<End>,
     /// What went wrong with the record.
     pub trouble: Option<String>,
+    /// The last words of its standard error.
+    pub words: Option<String>,
 }
 
 /// A hosted session.
@@ -464,6 +466,7 @@ impl Hosted {
         over.unwrap_or(Over {
             end: None,
             trouble: Some("The thread of the session broke down.".to_owned()),
+            words: None,
         })
     }
 }

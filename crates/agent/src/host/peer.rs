@@ -274,8 +274,9 @@ impl<P, R> Peer<P, R> {
         match TooLongHint::read(prefix) {
             TooLongHint::Request { id, method } => Lost::Request(id.into_owned(), Some(method.into_owned())),
             TooLongHint::Answer { id } => self.answered(&id).map_or(Lost::Nobody, Lost::Call),
+            // Another kind of id than ours is no answer to us; where the id is out of sight it may be any of them.
             TooLongHint::MaybeAnswer { id } => match id {
-                Some(Id::Integer(_)) if !self.calls.is_empty() => Lost::AnyCall,
+                Some(Id::Integer(_)) | None if !self.calls.is_empty() => Lost::AnyCall,
                 _ => Lost::Nobody,
             },
             TooLongHint::Nothing { .. } => Lost::Nobody,
@@ -286,4 +287,135 @@ impl<P, R> Peer<P, R> {
 /// A raw value that owns itself.
 pub(super) fn own(raw: Option<&RawValue>) -> Option<Box<RawValue>> {
     raw.map(RawValue::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Bare = Peer<&'static str, ()>;
+
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+    #[test]
+    fn cp_5_who_is_stranded_by_a_line_that_is_too_long() {
+        let now = Instant::now();
+        let waiting = || {
+            let mut peer = Bare::new();
+            assert_eq!(peer.call("a", "first", None, now), Ok(1));
+            assert_eq!(peer.call("b", "second", None, now), Ok(2));
+            peer
+        };
+        let call = |prefix: &str| match waiting().too_long(prefix) {
+            Lost::Call(call) => call.purpose,
+            lost => panic!("{lost:?}"),
+        };
+        assert_eq!(call(r#"{"jsonrpc":"2.0","id":2,"result":{"x":"xxx"#), "second");
+        assert_eq!(call(r#"{"jsonrpc":"2.0","id":1,"error":{"x":"xxx"#), "first");
+        let mut peer = waiting();
+        let asked =
+            peer.too_long(r#"{"jsonrpc":"2.0","id":"r","method":"fs/write_text_file","params":{"x":"xxx"#);
+        assert!(
+            matches!(&asked, Lost::Request(id, Some(method)) if *id == OwnedId::from("r") && method == "fs/write_text_file"),
+            "{asked:?}"
+        );
+        // It may be any answer, if only one waits.
+        for any in [
+            r#"{"jsonrpc":"2.0","id":9,"x":"xxx"#,
+            r#"{"jsonrpc":"2.0","result":{"x":"xxx"#,
+        ] {
+            assert!(matches!(waiting().too_long(any), Lost::AnyCall), "{any}");
+            assert!(matches!(Bare::new().too_long(any), Lost::Nobody), "{any}");
+        }
+        for nobody in [
+            r#"{"jsonrpc":"2.0","method":"session/update","params":{"x":"xxx"#,
+            r#"{"jsonrpc":"2.0","id":7,"result":{"x":"xxx"#,
+            r#"{"jsonrpc":"2.0","id":"2","result":{"x":"xxx"#,
+            r#"{"jsonrpc":"2.0","id":"2","x":"xxx"#,
+            "no JSON at all xxx",
+        ] {
+            assert!(matches!(waiting().too_long(nobody), Lost::Nobody), "{nobody}");
+        }
+    }
+
+    #[test]
+    fn cp_8_a_call_that_runs_out_of_time_or_is_answered_frees_its_place() {
+        let now = Instant::now();
+        let mut peer = Bare::new();
+        for n in 0..PENDING_CALLS {
+            let limit = (n == 5).then_some(Duration::from_secs(30));
+            assert!(peer.call("m", "it", limit, now).is_ok());
+        }
+        assert_eq!(
+            peer.call("m", "one more", None, now),
+            Err("one more"),
+            "it is given back"
+        );
+        assert_eq!(peer.next_limit(), Some(now + Duration::from_secs(30)));
+        assert_eq!(peer.overdue(now), None);
+        let late = now + Duration::from_secs(30);
+        assert_eq!(peer.overdue(late), Some((6, Duration::from_secs(30))));
+        assert!(peer.forget(6).is_some() && peer.overdue(late).is_none());
+        assert!(
+            peer.answered(&Id::Integer(6)).is_none(),
+            "its late answer is nobody's"
+        );
+        assert_eq!(
+            peer.call("m", "one more", None, now),
+            Ok(129),
+            "ids never come again"
+        );
+        assert!(peer.call("m", "too many", None, now).is_err());
+        assert!(peer.answered(&Id::Integer(1)).is_some());
+        assert!(peer.call("m", "one more", None, now).is_ok());
+    }
+
+    #[test]
+    fn cp_9_cr_12_a_request_of_the_agent_has_no_limit_in_time() {
+        let now = Instant::now();
+        let mut peer = Bare::new();
+        assert_eq!(peer.requested(&Id::Integer(7), ()), Incoming::New);
+        assert_eq!(peer.next_limit(), None, "nothing will ever end it");
+        assert_eq!(peer.overdue(now + YEAR), None);
+        assert_eq!(peer.requested(&Id::Integer(7), ()), Incoming::Doubled);
+        assert_eq!(peer.requested(&"7".into(), ()), Incoming::New, "another id");
+        for n in 100..226 {
+            assert_eq!(peer.requested(&Id::Integer(n), ()), Incoming::New);
+        }
+        assert_eq!(peer.requested(&Id::Null, ()), Incoming::TooMany);
+        assert_eq!(
+            peer.requested(&Id::Integer(7), ()),
+            Incoming::Doubled,
+            "also then"
+        );
+        assert!(peer.reply(&OwnedId::Integer(7)).is_some());
+        assert_eq!(peer.requested(&Id::Null, ()), Incoming::New);
+    }
+
+    #[test]
+    fn cr_13_cr_19_a_call_without_a_limit_or_with_one_beyond_the_clock_waits_for_ever() {
+        let now = Instant::now();
+        let mut peer = Bare::new();
+        assert!(peer.call("session/prompt", "prompt", None, now).is_ok());
+        assert!(peer.call("m", "for ever", Some(Duration::MAX), now).is_ok());
+        assert_eq!((peer.next_limit(), peer.overdue(now + YEAR)), (None, None));
+        assert!(
+            peer.call("m", "no time at all", Some(Duration::ZERO), now)
+                .is_ok()
+        );
+        assert_eq!(peer.overdue(now), Some((3, Duration::ZERO)));
+        assert!(peer.answered(&Id::Integer(1)).is_some(), "it is still there");
+    }
+
+    #[test]
+    fn cp_1_our_ids_are_whole_numbers_and_nothing_else() {
+        let now = Instant::now();
+        let mut peer = Bare::new();
+        assert!(peer.call("m", "it", None, now).is_ok());
+        for other in [Id::Null, "1".into(), Id::Integer(2), Id::Integer(-1)] {
+            assert!(peer.answered(&other).is_none(), "{other}");
+        }
+        assert!(peer.answered(&Id::Integer(1)).is_some());
+        assert!(peer.answered(&Id::Integer(1)).is_none(), "once");
+    }
 }

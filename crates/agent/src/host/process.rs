@@ -229,18 +229,20 @@ pub(super) enum Withdrawn {
 }
 
 impl Input {
+    /// Whether anything is still taken.
+    pub(super) fn is_open(&self) -> bool {
+        !self.lock().closed
+    }
+
+    /// Whether a line of this length would be taken now.
+    pub(super) fn room(&self, line: usize) -> Result<(), Refused> {
+        room(&self.lock(), line)
+    }
+
     /// Takes a line, without its end.
     pub(super) fn push(&self, call: Option<i64>, line: &str) -> Result<(), Refused> {
-        if line.len() >= WRITE_LINE_BYTES {
-            return Err(Refused::TooLong);
-        }
         let mut queue = self.lock();
-        if queue.closed {
-            return Err(Refused::Closed);
-        }
-        if queue.bytes + line.len() >= WRITE_BYTES {
-            return Err(Refused::Full);
-        }
+        room(&queue, line.len())?;
         let mut bytes = Vec::with_capacity(line.len() + 1);
         bytes.extend_from_slice(line.as_bytes());
         bytes.push(b'\n');
@@ -312,12 +314,25 @@ impl Input {
     }
 }
 
+fn room(queue: &Queue, line: usize) -> Result<(), Refused> {
+    if line >= WRITE_LINE_BYTES {
+        return Err(Refused::TooLong);
+    }
+    if queue.closed {
+        return Err(Refused::Closed);
+    }
+    if queue.bytes + line >= WRITE_BYTES {
+        return Err(Refused::Full);
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_waits_can_be_taken_back_and_frees_its_place() {
+    fn cp_13_a_line_that_waits_can_be_taken_back_and_frees_its_place() {
         let input = Input::default();
         input.push(Some(1), "one").expect("there is room");
         input.push(Some(2), "two").expect("there is room");
@@ -329,22 +344,25 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_has_a_limit() {
+    fn cp_11_what_waits_has_a_limit() {
         let input = Input::default();
         let line = "x".repeat(WRITE_LINE_BYTES - 1);
-        input.push(None, &line).expect("the first fits");
-        assert_eq!(input.push(None, &line), Err(Refused::Full));
+        input.push(Some(1), &line).expect("the first fits");
+        input.push(None, &line).expect("and a second");
+        assert_eq!(input.push(None, "short"), Err(Refused::Full));
         assert_eq!(
             input.push(None, &"x".repeat(WRITE_LINE_BYTES)),
             Err(Refused::TooLong)
         );
+        assert_eq!(input.withdraw(1), Withdrawn::Unsent);
+        assert_eq!(input.lock().bytes, WRITE_BYTES / 2);
         input.push(None, "short").expect("a short one still fits");
         input.close();
         assert_eq!(input.push(None, "late"), Err(Refused::Closed));
     }
 
     #[test]
-    fn what_waits_is_written_before_the_end() {
+    fn cp_11_what_waits_is_written_in_order_before_the_end() {
         let (reader, writer) = io::pipe().expect("a pipe");
         let input = Input::default();
         input.push(None, "a").expect("there is room");
@@ -359,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_input_is_told_once() {
+    fn cp_15_a_broken_input_is_told_once() {
         let (reader, writer) = io::pipe().expect("a pipe");
         drop(reader);
         let input = Input::default();

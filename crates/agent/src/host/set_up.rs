@@ -172,22 +172,24 @@ impl Desk {
             Purpose::New => answer.session_id.map(std::borrow::Cow::into_owned),
             _ => self.options.begin.provider().map(str::to_owned),
         };
-        let (Some(provider), Some(session)) = (provider, self.session.clone()) else {
+        let (Some(provider), Some(_)) = (provider, &self.session) else {
             let why = "it names no session".to_owned();
             let method = "session/new";
             return self.fail_set_up(CallError::Unreadable { method, why });
         };
         self.provider = Some(provider);
         self.stage = Stage::Ready;
-        // Whoever asks for the session next must find it.
-        if let Err(error) = self.recorder.store_mut().store.save()
-            && !super::desk::passes(&error)
-        {
-            return self.fail(StartError::Journal(error.to_string()));
+        self.tell_begun();
+    }
+
+    /// Says that the session has begun, once whoever asks for it next finds it in the journal.
+    pub(super) fn tell_begun(&mut self) {
+        if self.stage != Stage::Ready || self.begun.is_none() || !self.save() {
+            return;
         }
         self.watch_intents();
         self.ask_early();
-        if let Some(begun) = self.begun.take() {
+        if let (Some(begun), Some(session)) = (self.begun.take(), self.session.clone()) {
             let _ = begun.send(Ok(session));
         }
         for intent in std::mem::take(&mut self.early) {

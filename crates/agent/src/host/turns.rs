@@ -11,12 +11,12 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use serde_json::json;
-use tapline_journal::{Error, Intent, IntentState};
-use tapline_timeline::{Body, Delivery, Origin, Row, RowId};
+use tapline_journal::{Error, Intent, IntentId, IntentState};
+use tapline_timeline::{Body, Delivery, Origin, Row, RowId, SessionId};
 use tapline_wire::client;
 use tapline_wire::{Block, RawValue};
 
-use super::desk::{Desk, Purpose};
+use super::desk::{Desk, Purpose, passes};
 use super::intent;
 use super::intents::read;
 use super::peer::CallError;
@@ -27,6 +27,8 @@ use super::set_up::Stage;
 pub(super) struct Turns {
     pub(super) running: Option<Running>,
     waiting: VecDeque<Waiting>,
+    /// Those that are to be withdrawn, which the journal has not taken yet.
+    unwanted: Vec<IntentId>,
     /// After a stop nothing goes out until somebody wants something again.
     paused: bool,
     stop: Option<Stopping>,
@@ -49,9 +51,11 @@ pub(super) struct Running {
     cut: bool,
 }
 
+/// An open intent; what it says is read when it is claimed, since it may change until then.
 #[derive(Debug)]
 struct Waiting {
-    intent: Intent,
+    id: IntentId,
+    session: SessionId,
     steer: bool,
 }
 
@@ -92,7 +96,8 @@ impl Desk {
     pub(super) fn prompt_wanted(&mut self, wanted: &Intent) {
         let steer = serde_json::from_str::<intent::Prompt>(wanted.payload.as_str()).is_ok_and(|p| p.steer);
         self.turns.waiting.push_back(Waiting {
-            intent: wanted.clone(),
+            id: wanted.id,
+            session: wanted.session.clone(),
             steer,
         });
         // One that waits behind a stop goes on once somebody wants more.
@@ -110,13 +115,14 @@ impl Desk {
             && self.turns.stop.is_none()
             && !self.turns.paused
             && !self.is_closing()
+            && self.process.input.is_open()
             && self.trouble().is_none()
         {
             let first = self.turns.waiting.iter().position(|w| w.steer).unwrap_or(0);
             let Some(next) = self.turns.waiting.remove(first) else {
                 return;
             };
-            match self.claim(&next.intent) {
+            match self.claim(next.id, &next.session) {
                 Ok(claimed) => self.send_prompt(claimed),
                 // It was withdrawn, or another did it.
                 Err(Error::IntentTaken { .. } | Error::NoIntent { .. }) => {}
@@ -147,13 +153,18 @@ impl Desk {
             .iter()
             .filter_map(|part| serde_json::value::to_raw_value(part).ok())
             .collect();
+        let read: Vec<Option<Block<'_>>> = parts.iter().map(|part| Block::read(part)).collect();
+        if let Some(broken) = read.iter().position(Option::is_none) {
+            let error = format!("Part {} of the prompt is no content block.", broken + 1);
+            return self.outcome(&claimed, &json!({ "error": error }));
+        }
         let mut blocks: Vec<Block<'_>> = Vec::new();
         let context = self.context_for_a_lost_session();
         blocks.extend(context);
         if !prompt.text.is_empty() {
             blocks.push(Block::text(prompt.text.as_str()));
         }
-        blocks.extend(parts.iter().filter_map(|part| Block::read(part)));
+        blocks.extend(read.into_iter().flatten());
         let spoken = self.recorder.spoken(super::desk::CONNECTION);
         let meta = spoken.is_some_and(|spoken| spoken.echoes_prompt_ids()).then(|| {
             let key = format!("prompt:{}", uuid::Uuid::now_v7().simple());
@@ -301,14 +312,24 @@ impl Desk {
 
     /// What was to steer the turn that somebody stopped is not wanted any more.
     fn withdraw_steers(&mut self) {
-        let (steers, rest) = std::mem::take(&mut self.turns.waiting)
+        let (steers, rest): (VecDeque<Waiting>, _) = std::mem::take(&mut self.turns.waiting)
             .into_iter()
             .partition(|w| w.steer);
         self.turns.waiting = rest;
-        let steers: VecDeque<Waiting> = steers;
-        for steer in steers {
-            // One that somebody withdrew already is just as gone.
-            let _ = self.journal.withdraw_intent(steer.intent.id);
+        self.turns.unwanted.extend(steers.iter().map(|steer| steer.id));
+        self.withdraw_unwanted();
+    }
+
+    /// Withdraws what nobody wants any more, as soon as the journal takes that.
+    pub(super) fn withdraw_unwanted(&mut self) {
+        while let Some(id) = self.turns.unwanted.last() {
+            let in_the_way = self.trouble().is_some()
+                // One that somebody withdrew already is just as gone.
+                || matches!(self.journal.withdraw_intent(*id), Err(error) if passes(&error));
+            if in_the_way {
+                return self.retry_soon();
+            }
+            self.turns.unwanted.pop();
         }
     }
 
@@ -374,12 +395,12 @@ impl Desk {
     }
 
     /// Claims an intent.
-    pub(super) fn claim(&mut self, wanted: &Intent) -> Result<Intent, Error> {
-        match self.recorder.store().store.generation(&wanted.session) {
-            Some(generation) => self.journal.claim_intent(wanted.id, generation),
+    pub(super) fn claim(&mut self, wanted: IntentId, session: &SessionId) -> Result<Intent, Error> {
+        match self.recorder.store().store.generation(session) {
+            Some(generation) => self.journal.claim_intent(wanted, generation),
             // The session was let go: it is for whoever holds it next.
             None => Err(Error::IntentTaken {
-                intent: wanted.id,
+                intent: wanted,
                 state: IntentState::Open,
             }),
         }

@@ -151,6 +151,22 @@ fn cp_5_a_line_that_may_be_any_answer_ends_the_connection() {
     assert!(over.end.is_some(), "{over:?}");
 }
 
+/// So does an answer whose id stands behind what is too long.
+#[test]
+fn cp_5_an_answer_whose_id_is_out_of_sight_ends_the_connection() {
+    let rig = Rig::new();
+    let chat = rig.start_shell(
+        r#"begin; until_heard session/prompt; text "Begun."
+        printf '{"jsonrpc":"2.0","result":{"x":"'; head -c 17000000 /dev/zero | tr '\0' x; say '"},"id":'$id'}'
+        until_heard nothing"#,
+    );
+    chat.prompt("go");
+    chat.until("the turn is cut", |rows| {
+        (ends(rows) == [Some(End::Cut)]).then_some(())
+    });
+    assert!(chat.over().end.is_some());
+}
+
 /// A notification that is too long concerns nobody: the turn goes on, and a row says that something is missing.
 #[test]
 fn cp_5_an_oversized_notification_is_left_out() {

@@ -93,57 +93,19 @@ fn kill_one(seed: u64) -> String {
     let answers = drive(&talk, &mut random);
     host.kill();
 
-    // What it left runs on for nobody.
-    until("nothing of it is left", || left(&mark).is_empty());
-    let entry = rig.journal.session(&id).expect("read").expect("it is there");
-    assert!(
-        matches!(entry.status, Status::Ended | Status::Cut),
-        "{:?}",
-        entry.status
-    );
-    assert!(rig.journal.open_rows(&id).expect("rows").is_empty());
-    let rows = talk.rows();
-    let turns = |wanted: End| {
-        let of = move |row: &&std::sync::Arc<tapline_timeline::Row>| matches!(&row.body, Body::Turn(t) if t.end == Some(wanted));
-        rows.iter()
-            .filter(of)
-            .map(|row| row.id.clone())
-            .collect::<Vec<_>>()
-    };
-    let cut = turns(End::Cut);
-    assert!(cut.len() <= 1, "{}", talk.told());
-    let explanations: Vec<_> = rows
-        .iter()
-        .filter(|row| matches!(&row.body, Body::Status(s) if s.detail.as_ref().and_then(|d| d.code.as_deref()) == Some("recorder_gone")))
-        .map(|row| row.turn.clone().expect("it stands in its turn"))
-        .collect();
-    assert_eq!(explanations, cut, "one explanation for what was cut");
-    assert_eq!(entry.status == Status::Cut, !cut.is_empty());
-    for row in &rows {
-        let open = match &row.body {
-            Body::Turn(turn) => turn.end.is_none(),
-            Body::Tool(tool) => tool.state.is_open(),
-            Body::Request(request) => request.state == RequestState::Pending,
-            Body::User(user) => matches!(user.delivery, Some(Delivery::Sent | Delivery::Queued)),
-            _ => false,
-        };
-        assert!(!open, "{row:?}");
+    let mut open = check_dead(&talk, &mark, 1);
+    let provider = talk.session().provider_session.expect("the agent gave it an id");
+    let mut kills = 1;
+    while kills < 3 && random.u32(..3) == 0 {
+        // Whoever goes on is killed too: while it loads, or when it works on what was open.
+        let mut host = HostProcess::start(&rig, Some((&id, &provider)), &words);
+        std::thread::sleep(Duration::from_micros(random.u64(..150_000)));
+        host.kill();
+        kills += 1;
+        open = check_dead(&talk, &host.mark, kills);
     }
-    let intents = rig.journal.intents(&IntentQuery::default()).expect("intents");
-    assert!(
-        intents.iter().all(|intent| intent.state != IntentState::Claimed),
-        "{intents:?}"
-    );
-    let open: Vec<IntentId> = intents
-        .iter()
-        .filter(|intent| intent.state == IntentState::Open && intent.kind == intent::PROMPT)
-        .map(|intent| intent.id)
-        .collect();
-    let gone = intents.len() - intents.iter().filter(|i| i.state == IntentState::Open).count();
-    assert_eq!(rig.journal.verify(None).expect("it can be checked"), []);
 
     // Another process goes on: what was open is done now, what was claimed is not done again.
-    let provider = talk.session().provider_session.expect("the agent gave it an id");
     let mut host = HostProcess::start(&rig, Some((&id, &provider)), &words);
     let mark = host.mark.clone();
     assert_eq!(host.session(), id);
@@ -178,7 +140,63 @@ fn kill_one(seed: u64) -> String {
     let rows_of_answers = rows.iter().filter(|row| row.kind() == Kind::Request).count();
     assert!(rows_of_answers >= usize::from(answers > 0));
     assert_eq!(rig.journal.verify(None).expect("it can be checked"), []);
-    format!("{} prompts claimed, {} cut", gone.min(7), cut.len())
+    let cut = rows
+        .iter()
+        .filter(|row| matches!(&row.body, Body::Turn(t) if t.end == Some(End::Cut)))
+        .count();
+    format!("{kills} kills, {} prompts left open, {cut} turns cut", open.len())
+}
+
+/// What a dead owner must leave; gives the prompts that nobody has taken yet.
+fn check_dead(talk: &Talk, mark: &str, kills: usize) -> Vec<IntentId> {
+    until("nothing of it is left", || left(mark).is_empty());
+    let journal = &talk.journal;
+    let entry = journal.session(&talk.id).expect("read").expect("it is there");
+    assert!(
+        matches!(entry.status, Status::Ended | Status::Cut),
+        "{:?}",
+        entry.status
+    );
+    assert!(journal.open_rows(&talk.id).expect("rows").is_empty());
+    let rows = talk.rows();
+    let cut: Vec<_> = rows
+        .iter()
+        .filter(|row| matches!(&row.body, Body::Turn(t) if t.end == Some(End::Cut)))
+        .map(|row| row.id.clone())
+        .collect();
+    assert!(cut.len() <= kills, "{}", talk.told());
+    let explanations: Vec<_> = rows
+        .iter()
+        .filter(|row| matches!(&row.body, Body::Status(s) if s.detail.as_ref().and_then(|d| d.code.as_deref()) == Some("recorder_gone")))
+        .map(|row| row.turn.clone().expect("it stands in its turn"))
+        .collect();
+    assert_eq!(explanations, cut, "one explanation for what was cut");
+    let last = rows.iter().rev().find_map(|row| match &row.body {
+        Body::Turn(turn) => Some(turn.end == Some(End::Cut)),
+        _ => None,
+    });
+    assert_eq!(entry.status == Status::Cut, last == Some(true));
+    for row in &rows {
+        let open = match &row.body {
+            Body::Turn(turn) => turn.end.is_none(),
+            Body::Tool(tool) => tool.state.is_open(),
+            Body::Request(request) => request.state == RequestState::Pending,
+            Body::User(user) => matches!(user.delivery, Some(Delivery::Sent | Delivery::Queued)),
+            _ => false,
+        };
+        assert!(!open, "{row:?}");
+    }
+    assert_eq!(journal.verify(None).expect("it can be checked"), []);
+    let intents = journal.intents(&IntentQuery::default()).expect("intents");
+    assert!(
+        intents.iter().all(|intent| intent.state != IntentState::Claimed),
+        "{intents:?}"
+    );
+    intents
+        .iter()
+        .filter(|intent| intent.state == IntentState::Open && intent.kind == intent::PROMPT)
+        .map(|intent| intent.id)
+        .collect()
 }
 
 /// Answers what is asked until a random moment.
@@ -245,6 +263,8 @@ fn settle(talk: &Talk, last: IntentId) {
         if hangs {
             let stop = talk.post(intent::STOP, json!({}));
             talk.settled(stop);
+            // What waits behind a stop goes on once somebody wants more.
+            talk.prompt("something more;");
         }
         assert!(since.elapsed() < LONG, "{}", talk.told());
         let mark = talk.journal.mark();

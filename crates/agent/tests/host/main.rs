@@ -14,6 +14,7 @@ mod cm;
 mod cn;
 mod cp;
 mod cr;
+mod docs;
 mod kill;
 mod ra;
 mod rb;

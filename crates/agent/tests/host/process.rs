@@ -16,8 +16,6 @@ pub(crate) struct HostProcess {
     input: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
     pub(crate) mark: String,
-    /// The agent.
-    pub(crate) agent: u32,
 }
 
 impl HostProcess {
@@ -40,9 +38,8 @@ impl HostProcess {
         let input = child.stdin.take();
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let first = lines.next().expect("a line").expect("text");
-        let agent = first.strip_prefix("agent ").and_then(|pid| pid.parse().ok());
+        assert!(first.starts_with("agent "), "it said {first}");
         Self {
-            agent: agent.unwrap_or_else(|| panic!("it said {first}")),
             child,
             input,
             lines,

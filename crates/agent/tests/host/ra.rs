@@ -415,9 +415,7 @@ options = [
     assert_eq!(offer.model.as_deref(), Some("large"));
     assert_eq!(offer.options[1].current.as_deref(), Some("true"));
     assert_eq!(set(json!({ "mode": "plan" })), json!({ "ok": true }));
-    chat.until("the mode is told", |_| {
-        (chat.hosted.standing().offer.mode.as_deref() == Some("plan")).then_some(())
-    });
+    assert_eq!(chat.hosted.standing().offer.mode.as_deref(), Some("plan"));
     let refused = set(json!({ "mode": "dance" }));
     assert!(
         refused["error"]

@@ -177,6 +177,21 @@ fn what_is_wanted_while_the_journal_is_locked_is_done_afterwards() {
     chat.close();
 }
 
+/// A session cannot begin in a journal that cannot be written, and the error says why.
+#[test]
+fn a_start_while_the_journal_is_locked_fails_and_says_why() {
+    let rig = Rig::with(options(None));
+    let locker = Locker::default();
+    locker.lock(&rig.home());
+    let error = rig.begin(rig.options(SCENARIO)).err().expect("it is locked");
+    assert!(
+        matches!(&error, tapline_agent::host::StartError::Journal(why) if why.contains("locked")),
+        "{error}"
+    );
+    locker.unlock();
+    rig.start(SCENARIO).close();
+}
+
 /// Trouble with what came last is told although nothing more comes.
 #[test]
 fn trouble_with_the_last_words_is_told_without_more_of_them() {

@@ -76,6 +76,11 @@ fn what_cannot_be_read_is_refused_with_a_sentence() {
         (intent::PROMPT, json!({ "text": 5 }), "It cannot be read"),
         (intent::PROMPT, json!(["hello"]), "It cannot be read"),
         (intent::PROMPT, json!({}), "The prompt is empty."),
+        (
+            intent::PROMPT,
+            json!({ "text": "hello", "parts": [{ "type": "text", "text": "x" }, 5] }),
+            "Part 2 of the prompt is no content block.",
+        ),
         (intent::ANSWER, json!({ "option": "x" }), "It cannot be read"),
         (
             intent::ANSWER,
@@ -103,6 +108,26 @@ fn what_cannot_be_read_is_refused_with_a_sentence() {
         "allowed"
     );
     chat.says("Edited.");
+    chat.close();
+}
+
+/// A prompt that is too long for a line is rejected with the reason, stands nowhere as sent, and the next one goes out.
+#[test]
+fn a_prompt_that_is_too_long_is_rejected_and_was_never_sent() {
+    let rig = Rig::new();
+    let chat = rig.start(SCENARIO);
+    let long = "x".repeat(tapline_agent::host::WRITE_LINE_BYTES);
+    let outcome = chat.outcome(chat.prompt(&long));
+    assert_eq!(outcome["delivery"], "rejected", "{outcome}");
+    assert!(
+        outcome["reason"]
+            .as_str()
+            .is_some_and(|why| why.contains("16 MiB")),
+        "{outcome}"
+    );
+    chat.ask("hello");
+    assert_eq!(ends(&chat.rows()), [Some(End::Completed)]);
+    assert_eq!(calls(&tape(&*rig.journal, &chat.id), "session/prompt").len(), 1);
     chat.close();
 }
 

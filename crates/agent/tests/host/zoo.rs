@@ -220,7 +220,14 @@ steps = [{ permission = { tool = { id = "ghost-1", title = "Do something", kind 
         "{}",
         chat.told()
     );
-    assert_eq!(chat.end_of("again").is_none(), false, "it was asked again");
+    let sent = chat.prompt("again");
+    let row = chat.request();
+    assert_eq!(
+        chat.outcome(chat.answer(&row, "allow-once")),
+        json!({"outcome": "allowed"})
+    );
+    chat.outcome(sent);
+    chat.says("Allowed.");
     chat.close();
 }
 

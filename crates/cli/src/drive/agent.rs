@@ -45,13 +45,8 @@ pub(crate) struct SettingArgs {
 }
 
 impl SettingArgs {
-    /// Sets what was wanted, one after the other.
-    pub(crate) fn apply(
-        &self,
-        journal: &dyn Journal,
-        session: &SessionId,
-        offer: &Offer,
-    ) -> Result<(), Failure> {
+    /// What is wanted of an agent that offers this, as the payloads of intents.
+    pub(crate) fn intents(&self, offer: &Offer) -> Result<Vec<serde_json::Value>, Failure> {
         let mut wanted = Vec::new();
         for (word, value, beside) in [
             ("model", &self.model, &offer.models),
@@ -79,7 +74,17 @@ impl SettingArgs {
                 _ => json!({ "option": id, "value": value }),
             });
         }
-        for setting in wanted {
+        Ok(wanted)
+    }
+
+    /// Sets what was wanted, one after the other.
+    pub(crate) fn apply(
+        &self,
+        journal: &dyn Journal,
+        session: &SessionId,
+        offer: &Offer,
+    ) -> Result<(), Failure> {
+        for setting in self.intents(offer)? {
             let id = super::turn::post(journal, session, intent::SET_OPTION, &setting)?;
             let outcome = super::reach::wait(journal, session, id, false)?;
             if let Some(error) = outcome["error"].as_str() {

@@ -13,6 +13,7 @@ use tapline_render::Fold;
 use tapline_timeline::{End, SessionId};
 
 use super::agent::{AgentArgs, SettingArgs, Wanted, failed_to_start};
+use super::chat;
 use super::turn::{Ended, Format, Run};
 use crate::Outcome;
 use crate::failure::Failure;
@@ -70,7 +71,7 @@ pub(crate) struct ExecArgs {
     turn: TurnArgs,
 }
 
-/// Go on with a session: the agent loads it, and is given the prompt
+/// Go on with a session: the agent loads it, and is given the prompt; on a terminal without a prompt, a talk goes on
 #[derive(clap::Args)]
 pub(crate) struct ResumeArgs {
     /// The session: its id, a beginning of it, or `last`; with `--adopt` the agent's own id of it
@@ -129,18 +130,34 @@ pub(crate) fn exec(args: &ExecArgs) -> Outcome {
 }
 
 pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
-    let config = args.turn.agent.config()?;
-    let (_, journal) = open()?;
     let wanted = match (&args.agent_name, args.command.as_slice()) {
         (Some(name), _) => Some(Wanted::Named(name)),
         (None, [_, ..]) => Some(Wanted::Command(&args.command)),
         (None, []) => None,
     };
-    if args.adopt {
-        let Some(wanted) = &wanted else {
-            let what = "--adopt needs the agent that keeps the session: --agent-name NAME, or its command behind `--`";
-            return Err(Failure::Usage(what.to_owned()));
-        };
+    if args.adopt && wanted.is_none() {
+        let what =
+            "--adopt needs the agent that keeps the session: --agent-name NAME, or its command behind `--`";
+        return Err(Failure::Usage(what.to_owned()));
+    }
+    if args.prompt.is_empty() && chat::has_terminal() {
+        return chat::begin(chat::Start {
+            agent: &args.turn.agent,
+            settings: &args.turn.settings,
+            wanted,
+            which: if args.adopt {
+                chat::Which::Adopted(&args.session)
+            } else {
+                chat::Which::Resumed(&args.session)
+            },
+            afresh: !args.no_context,
+            color: args.turn.color,
+            fold: args.turn.fold(),
+        });
+    }
+    let config = args.turn.agent.config()?;
+    let (_, journal) = open()?;
+    if let Some(wanted) = wanted.as_ref().filter(|_| args.adopt) {
         let mut options = args.turn.agent.new_session(&config, wanted)?;
         options.begin = Begin::Adopt {
             provider: args.session.clone(),
@@ -180,14 +197,17 @@ fn prompt(words: &[String]) -> Result<String, Failure> {
 }
 
 impl TurnArgs {
-    fn run(&self, journal: Arc<dyn Journal>, mut options: HostOptions, prompt: String) -> Outcome {
-        options.attended = self.wait;
-        let fold = match (self.full, self.brief) {
+    fn fold(&self) -> Fold {
+        match (self.full, self.brief) {
             (true, _) => Fold::Open,
             (_, true) => Fold::Tight,
             _ => Fold::Usual,
-        };
-        let terminal = of_standard_output(self.color, fold);
+        }
+    }
+
+    fn run(&self, journal: Arc<dyn Journal>, mut options: HostOptions, prompt: String) -> Outcome {
+        options.attended = self.wait;
+        let terminal = of_standard_output(self.color, self.fold());
         let interrupts = interrupts()?;
         let hosted = Hosted::start(Arc::clone(&journal), options).map_err(failed_to_start)?;
         let session = begun(&hosted, self.timeout, &interrupts)?;

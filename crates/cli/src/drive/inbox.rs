@@ -61,7 +61,8 @@ pub(crate) fn waiting_in(journal: &dyn Journal, session: &SessionId) -> Result<V
     Ok(rows)
 }
 
-fn text(out: &mut impl Write, row: &Row, request: &Request) -> Outcome {
+/// Tells one request, and how it is answered.
+pub(crate) fn text(out: &mut impl Write, row: &Row, request: &Request) -> Outcome {
     let clean = |text: &str| tapline_render::clean_line(text, true);
     let what = request
         .title

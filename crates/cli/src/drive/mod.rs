@@ -1,6 +1,7 @@
-//! Commands that drive agents: `exec`, `resume`, and what reaches a session from outside.
+//! Commands that drive agents: `chat`, `exec`, `resume`, and what reaches a session from outside.
 
 pub(crate) mod agent;
+pub(crate) mod chat;
 pub(crate) mod exec;
 pub(crate) mod inbox;
 pub(crate) mod queue;

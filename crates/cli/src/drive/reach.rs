@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tapline_agent::host::intent;
 use tapline_journal::{IntentId, Journal, SessionEntry, Status, Watch};
-use tapline_timeline::{Body, QuestionAnswer, Request, RequestState, Row, SessionId};
+use tapline_timeline::{Body, Question, QuestionAnswer, Request, RequestState, Row, SessionId};
 
 use super::turn::{outcome, post};
 use crate::failure::Failure;
@@ -239,7 +239,7 @@ pub(crate) fn choose(request: &Request, words: &[String]) -> Result<Value, Strin
 }
 
 /// The option that is meant: by its id, its label, its number, or the only one (or the mildest) of a kind.
-fn option(request: &Request, said: &str) -> Result<String, String> {
+pub(crate) fn option(request: &Request, said: &str) -> Result<String, String> {
     let same = |text: &str| text.eq_ignore_ascii_case(said);
     let by_name = request
         .options
@@ -270,33 +270,10 @@ fn option(request: &Request, said: &str) -> Result<String, String> {
 }
 
 fn answers(request: &Request, words: &[String]) -> Result<Vec<QuestionAnswer>, String> {
-    let given = |question: &tapline_timeline::Question, said: &str| {
-        let parts: Vec<&str> = if question.multiple {
-            said.split(',').map(str::trim).collect()
-        } else {
-            vec![said]
-        };
-        let known = |part: &&str| {
-            question
-                .options
-                .iter()
-                .any(|o| o.id == **part || o.label.as_deref() == Some(*part))
-        };
-        let chosen = !question.options.is_empty() && parts.iter().all(known);
-        QuestionAnswer {
-            question: question.id.clone(),
-            options: if chosen {
-                parts.iter().map(|&part| part.to_owned()).collect()
-            } else {
-                Vec::new()
-            },
-            text: (!chosen).then(|| said.to_owned()),
-        }
-    };
     if let [question] = request.questions.as_slice() {
         let said = words.join(" ");
         let said = said.strip_prefix(&format!("{}=", question.id)).unwrap_or(&said);
-        return Ok(vec![given(question, said)]);
+        return Ok(vec![answer_to(question, said)]);
     }
     let mut all = Vec::new();
     for word in words {
@@ -308,10 +285,88 @@ fn answers(request: &Request, words: &[String]) -> Result<Vec<QuestionAnswer>, S
             )
         })?;
         let question = request.questions.iter().find(|q| q.id == id);
-        all.push(given(
+        all.push(answer_to(
             question.ok_or_else(|| format!("there is no question \"{id}\""))?,
             said,
         ));
     }
     Ok(all)
+}
+
+/// What was said to one question: options of it by id, label or number, several with commas between, else a free text.
+pub(crate) fn answer_to(question: &Question, said: &str) -> QuestionAnswer {
+    let parts: Vec<&str> = if question.multiple {
+        said.split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .collect()
+    } else {
+        vec![said.trim()]
+    };
+    let picked = |part: &&str| {
+        let same = |text: &str| text.eq_ignore_ascii_case(part);
+        let by_name = question
+            .options
+            .iter()
+            .find(|o| o.id == **part || o.label.as_deref().is_some_and(same));
+        let by_number = || {
+            let n = part.parse::<usize>().ok()?.checked_sub(1)?;
+            question.options.get(n)
+        };
+        by_name.or_else(by_number).map(|option| option.id.clone())
+    };
+    let options: Option<Vec<String>> = parts.iter().map(picked).collect();
+    let options = options.unwrap_or_default();
+    QuestionAnswer {
+        question: question.id.clone(),
+        text: options.is_empty().then(|| said.to_owned()),
+        options,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tapline_timeline::Choice;
+
+    use super::*;
+
+    fn question(multiple: bool) -> Question {
+        let choice = |id: &str, label: &str| Choice {
+            id: id.to_owned(),
+            label: Some(label.to_owned()),
+            kind: None,
+        };
+        Question {
+            id: "colour".to_owned(),
+            text: "Which colour?".to_owned(),
+            multiple,
+            options: vec![choice("r", "Red"), choice("b", "Blue")],
+        }
+    }
+
+    #[test]
+    fn an_answer_names_options_by_id_label_or_number_or_is_free_text() {
+        for said in ["b", "blue", "Blue", "2", " 2 "] {
+            let answer = answer_to(&question(false), said);
+            assert_eq!(
+                (answer.options.as_slice(), answer.text),
+                (&["b".to_owned()][..], None),
+                "{said}"
+            );
+        }
+        for said in ["3", "green", "Red, Blue"] {
+            let answer = answer_to(&question(false), said);
+            assert_eq!((answer.options.len(), answer.text.as_deref()), (0, Some(said)));
+        }
+    }
+
+    #[test]
+    fn several_are_named_with_commas_between_and_one_unknown_makes_it_a_text() {
+        assert_eq!(answer_to(&question(true), "1, blue").options, ["r", "b"]);
+        let free = answer_to(&question(true), "red, green");
+        assert_eq!(
+            (free.options.len(), free.text.as_deref()),
+            (0, Some("red, green"))
+        );
+    }
 }

@@ -228,6 +228,7 @@ mod tests {
         for n in 0..=HELPERS {
             chats.name_helper(&format!("h{n}"), Some("Named"));
         }
+        assert_eq!(chats.helpers.len(), HELPERS);
         // One that is known pushes nothing out.
         chats.name_helper("h1", None);
         assert_eq!((chats.helper("h0"), chats.helper("h1")), (None, Some("Named")));
