@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the agents that crates/cli/tests/real_agents.rs runs, one folder each, outside of the tree. What is installed
-# already, in the version that its package.json names, is left alone; a second run does nothing.
+# Installs the agents that crates/cli/tests/real_agents.rs and real_driven.rs run, one folder each, outside of the tree.
+# What is installed already, in the version that its package.json names, is left alone; a second run does nothing.
 #
 #   tools/real-agents/install.sh [AGENT…]      without names: all of them
 #

@@ -103,16 +103,23 @@ fn signal(name: &str) -> Exit {
 }
 
 #[test]
-fn an_id_is_not_given_again_by_another_process_of_ours() {
-    let (mut first, mut second) = (place(), place());
-    assert_ne!(first.run("true"), second.run("true"));
+fn an_id_is_not_given_again_where_a_session_goes_on() {
+    let mut given = std::collections::BTreeSet::from(["term-1".to_owned()]);
+    for _ in 0..3 {
+        let mut place = place();
+        place.terminals = place.terminals.going_on();
+        for _ in 0..2 {
+            let id = place.run("true");
+            assert!(id.starts_with("term-") && given.insert(id.clone()), "{id}");
+        }
+    }
 }
 
 #[test]
 fn both_outputs_stand_in_the_order_in_which_they_were_written() {
     let mut place = place();
     let id = place.run("echo one; echo two >&2; echo three; echo four >&2; exit 3");
-    assert!(id.starts_with("term-") && id.ends_with("-1"), "{id}");
+    assert_eq!(id, "term-1");
     assert_eq!(place.exit(&id), code(3));
     let output = place.terminals.output(&id).unwrap();
     assert_eq!(output.text, "one\ntwo\nthree\nfour\n");
@@ -189,7 +196,7 @@ fn what_cannot_be_started_is_said_and_leaves_no_terminal() {
         assert!(place.terminals.kill("term-1").is_err());
         assert!(place.terminals.release("term-1").is_err());
         assert!(place.terminals.on_exit("term-1", |_| ()).is_err());
-        assert!(place.run("true").ends_with("-1"));
+        assert_eq!(place.run("true"), "term-1");
     }
 }
 
@@ -315,7 +322,7 @@ fn a_released_terminal_is_ended_and_who_waited_is_told() {
             Err(TerminalError::Unknown(_))
         ));
         // Its id is not given to another.
-        assert!(place.run("true").ends_with("-2"));
+        assert_eq!(place.run("true"), "term-2");
     }
 }
 

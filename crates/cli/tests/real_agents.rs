@@ -12,8 +12,8 @@
 mod client;
 #[path = "real/timeline.rs"]
 mod timeline;
-#[expect(dead_code, reason = "real_driven.rs uses the rest")]
 #[path = "real/world.rs"]
+#[expect(dead_code, reason = "real_driven.rs uses the rest")]
 mod world;
 
 use client::Answer;

@@ -32,6 +32,10 @@ impl Services {
         let folders = Folders::open(&options.cwd, &options.folders);
         let folders = folders.map_err(|error| StartError::Folder(error.to_string()))?;
         let terminals = Terminals::new(folders.clone(), options.guard.clone());
+        let terminals = match options.begin.provider() {
+            Some(_) => terminals.going_on(),
+            None => terminals,
+        };
         Ok(Self {
             folders,
             terminals: Arc::new(Mutex::new(terminals)),

@@ -141,8 +141,7 @@ pub struct Terminals {
     folders: Folders,
     guard: Option<Vec<OsString>>,
     open: BTreeMap<String, Terminal>,
-    /// In the ids of its terminals. An agent may take such an id for a name of its own, as Grok does for a background
-    /// command, and keep it longer than we run: another process of ours must not give the same one again.
+    /// Stands in the ids of its terminals.
     mark: String,
     created: u64,
     living: Arc<Living>,
@@ -156,10 +155,20 @@ impl Terminals {
             folders,
             guard,
             open: BTreeMap::new(),
-            mark: mark(),
+            mark: String::new(),
             created: 0,
             living: Arc::default(),
         }
+    }
+
+    /// The same for a session that goes on: no process of ours gives an id that another one gave. An agent may take such an
+    /// id for a name of its own, as Grok does for a background command, and the session remembers that.
+    #[must_use]
+    pub fn going_on(mut self) -> Self {
+        let random = uuid::Uuid::now_v7().simple().to_string();
+        // The beginning of such an id is the time, its end is random. Models read it, so it is kept short.
+        self.mark = format!("{}-", &random[random.len() - 8..]);
+        self
     }
 
     /// Starts a process and returns the id of its terminal.
@@ -185,7 +194,7 @@ impl Terminals {
             source,
         })?;
         self.created += 1;
-        let id = format!("term-{}-{}", self.mark, self.created);
+        let id = format!("term-{}{}", self.mark, self.created);
         self.open.insert(id.clone(), terminal);
         Ok(id)
     }
@@ -255,13 +264,6 @@ impl Drop for Terminals {
         self.open.clear();
         self.living.wait(GRACE + FAREWELL);
     }
-}
-
-/// What sets the terminals of this process apart from those of another: random, and short, since models read it.
-fn mark() -> String {
-    let random = uuid::Uuid::now_v7().simple().to_string();
-    // The end of such an id is random; its beginning is the time.
-    random[random.len() - 8..].to_owned()
 }
 
 fn unknown(id: &str) -> TerminalError {

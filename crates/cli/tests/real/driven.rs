@@ -44,7 +44,6 @@ impl World {
         let launch = Launch::from_words(command).expect("a command");
         let mut options = HostOptions::new(&self.name, launch, cwd);
         options.guard = Some(vec![env!("CARGO_BIN_EXE_tapline").into(), "__guard".into()]);
-        options.sign_in.clone_from(&self.agent.sign_in);
         options
     }
 

@@ -26,8 +26,6 @@ pub(crate) struct Agent {
     files: BTreeMap<String, String>,
     /// Parameters of `authenticate`, where it wants that.
     authenticate: Option<Value>,
-    /// The way to sign in, by its own id, where it does not find one itself.
-    pub(crate) sign_in: Option<String>,
     /// Whether it asks before it runs a command.
     #[serde(default = "yes")]
     pub(crate) asks: bool,

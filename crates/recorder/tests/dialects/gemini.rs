@@ -73,15 +73,16 @@ fn the_quota_counts_the_turn() {
 }
 
 #[test]
-fn a_mode_that_is_said_as_text_is_the_sessions_mode_and_no_part_of_a_reply() {
+fn a_mode_that_is_said_as_text_is_the_sessions_mode_and_a_message_of_its_own() {
     let mut talk = Talk::with("gemini");
     talk.prompt("Go")
         .says("Working")
         .says("[MODE_UPDATE] yolo")
         .says(" on it");
-    let rows = talk.ends("end_turn").says("[MODE_UPDATE] plan").rows();
-    assert_eq!(rows.texts("assistant"), ["Working on it"]);
-    assert_eq!(rows.only("session")["mode"], "plan");
-    // Between turns it is no work that the agent began itself.
-    rows.only("turn");
+    let rows = talk.ends("end_turn").rows();
+    assert_eq!(
+        rows.texts("assistant"),
+        ["Working", "[MODE_UPDATE] yolo", " on it"]
+    );
+    assert_eq!(rows.only("session")["mode"], "yolo");
 }

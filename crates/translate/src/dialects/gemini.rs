@@ -1,8 +1,7 @@
 //! Gemini CLI.
 //!
 //! A call's id begins with the tool's name. Token counts stand in the answer's `_meta.quota`. Errors have HTTP codes and
-//! JSON as text. A mode that was set is told in the reply's channel, also between turns, and is no part of any reply. After
-//! it has answered a load it goes on replaying.
+//! JSON as text. A mode that was set is also said in the reply's channel. After it has answered a load it goes on replaying.
 
 use std::borrow::Cow;
 
@@ -28,7 +27,7 @@ pub(super) static TABLE: Table = Table {
         at: Some(&["quota", "token_count"]),
     }),
     replay_tail: true,
-    notes: &[Note::Said(MODE, "mode-said-as-text")],
+    notes: &[Note::Begins(MODE)],
     update,
     ..Table::PLAIN
 };

@@ -62,8 +62,6 @@ pub(super) enum Note {
     Begins(&'static str),
     /// A chunk with this member in its `_meta`.
     Marked(Path),
-    /// Text that begins so, and says only what an event says already: the rule that drops it.
-    Said(&'static str, &'static str),
 }
 
 /// What one vendor's agent says beyond the protocol.
@@ -368,7 +366,7 @@ impl Dialect for Tabled {
     /// A mark in `_meta` and the beginning of a message are the same for a chunk that differs in its text alone; only notes
     /// that are known by their words are not.
     fn chunks_are_plain(&self) -> bool {
-        let by_words = |note: &Note| matches!(note, Note::Begins(_) | Note::Said(..));
+        let by_words = |note: &Note| matches!(note, Note::Begins(_));
         !self.table.notes.iter().any(by_words)
     }
 
@@ -388,14 +386,12 @@ impl Dialect for Tabled {
         if channel != Channel::Assistant {
             return Chunk::Said;
         }
-        let note = self.table.notes.iter().find(|note| match note {
-            Note::Begins(words) | Note::Said(words, _) => text.starts_with(words),
+        let is_note = self.table.notes.iter().any(|note| match note {
+            Note::Begins(words) => text.starts_with(words),
             Note::Marked(path) => update.fields.meta.is_some_and(|m| value::path(m, path).is_some()),
         });
-        match note {
-            Some(Note::Said(_, rule)) => return Chunk::Dropped(rule),
-            Some(_) => return Chunk::Apart,
-            None => {}
+        if is_note {
+            return Chunk::Apart;
         }
         let first = !text.is_empty() && !std::mem::replace(&mut self.memory.in_text, true);
         if first && self.table.blank_lead && text.starts_with("\n\n") {
