@@ -1,4 +1,5 @@
-//! The loop: takes what comes from the agent, from people and from the clock, one thing after the other.
+//! The loop: takes what comes from the agent, from people and from the clock, one thing after the other. What it hears stands
+//! in `hearing`, what it sends in `sending`.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,16 +7,16 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crossbeam_channel::{Receiver, Sender, never, select};
 use tapline_journal::{Intent, Journal, Mode};
-use tapline_recorder::{Direction, Recorder};
-use tapline_timeline::{Body, Json, RequestState, Row, SessionId, Time};
-use tapline_wire::client::{self, INVALID_REQUEST};
-use tapline_wire::{Frame, Id, Line, LineReader, OwnedId, Params, RawValue};
+use tapline_recorder::Recorder;
+use tapline_timeline::{Json, Row, SessionId, Time};
+use tapline_wire::client;
+use tapline_wire::{Id, LineReader, OwnedId, RawValue};
 
 use super::news::{Ask, News};
-use super::peer::{CallError, Lost, Peer};
-use super::process::{Output, Process, Refused, Withdrawn};
+use super::peer::{CallError, Peer};
+use super::process::{Output, Process, Withdrawn};
 use super::requests::Open;
-use super::seen::{Observed, Seen};
+use super::seen::Observed;
 use super::services::Services;
 use super::set_up::{Agent, Stage};
 use super::turns::Turns;
@@ -31,9 +32,6 @@ const JOURNAL_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often what the journal refused is tried again.
 pub(super) const RETRY: Duration = Duration::from_millis(250);
-
-/// How many lines of standard error are remembered as last words, and how long each may be.
-const LAST_WORDS: (usize, usize) = (20, 512);
 
 /// Longest line of standard error, in bytes.
 const ERROR_LINE: usize = 64 << 10;
@@ -76,47 +74,47 @@ pub(super) struct Desk {
     pub(super) tell: Sender<News>,
     /// Those who work for the loop look whether it is still there.
     pub(super) alive: Arc<()>,
-    news: Receiver<News>,
-    output: Receiver<Output>,
+    pub(super) news: Receiver<News>,
+    pub(super) output: Receiver<Output>,
     pub(super) begun: Option<Sender<Result<SessionId, StartError>>>,
-    standing: Arc<Mutex<Standing>>,
+    pub(super) standing: Arc<Mutex<Standing>>,
     /// How often the agent has told of its mode or its options by itself.
     pub(super) settings_told: u64,
     pub(super) recorder: Recorder<Observed<JournalLedger>>,
     pub(super) process: Process,
     pub(super) peer: Peer<Purpose, Open>,
-    reader: LineReader,
-    errors: LineReader,
-    last_words: VecDeque<String>,
+    pub(super) reader: LineReader,
+    pub(super) errors: LineReader,
+    pub(super) last_words: VecDeque<String>,
     pub(super) stage: Stage,
     pub(super) agent: Agent,
     pub(super) session: Option<SessionId>,
     pub(super) provider: Option<String>,
     pub(super) turns: Turns,
     /// Requests that the rows of the line at hand ask.
-    asked: Option<Arc<Row>>,
+    pub(super) asked: Option<Arc<Row>>,
     /// Requests whose rows have settled while the agent waits.
     pub(super) settled: Vec<OwnedId>,
     /// Intents that could not be looked at yet.
     pub(super) early: VecDeque<Intent>,
     /// Lines that wait until what is before them is saved.
-    unsaved: VecDeque<(Option<i64>, String)>,
+    pub(super) unsaved: VecDeque<(Option<i64>, String)>,
     /// Outcomes that the journal has not taken yet.
-    outcomes: VecDeque<(Intent, Json)>,
+    pub(super) outcomes: VecDeque<(Intent, Json)>,
     pub(super) retry: Option<Instant>,
-    exit: Option<End>,
+    pub(super) exit: Option<End>,
     /// When the agent ended, and when it was heard of last since.
-    ended: Option<(Instant, Instant)>,
-    outputs: u8,
-    closing: Option<Closing>,
+    pub(super) ended: Option<(Instant, Instant)>,
+    pub(super) outputs: u8,
+    pub(super) closing: Option<Closing>,
     /// What somebody wants to know of an agent that is not set up yet.
-    asks: Vec<Ask>,
+    pub(super) asks: Vec<Ask>,
     pub(super) services: Services,
 }
 
 /// How far the end of the session has come.
 #[derive(Debug, Clone, Copy)]
-enum Closing {
+pub(super) enum Closing {
     /// What runs is being stopped.
     Stopping,
     /// The agent is told, where it wants to be.
@@ -264,367 +262,6 @@ impl Desk {
         self.closing.is_some()
     }
 
-    // --- What comes ---
-
-    fn output(&mut self, piece: Output) {
-        if let Some((_, heard)) = &mut self.ended {
-            *heard = Instant::now();
-        }
-        match piece {
-            Output::Bytes(bytes) => self.bytes(&bytes),
-            Output::Errors(bytes) => {
-                let mut errors = std::mem::take(&mut self.errors);
-                errors.push(&bytes, |line| self.error_line(line));
-                self.errors = errors;
-            }
-            Output::Closed => {
-                self.outputs = self.outputs.saturating_sub(1);
-                let mut reader = std::mem::take(&mut self.reader);
-                reader.finish(|line| self.line(line));
-                self.standing().deaf = true;
-            }
-            Output::ErrorsClosed => {
-                self.outputs = self.outputs.saturating_sub(1);
-                let mut errors = std::mem::take(&mut self.errors);
-                errors.finish(|line| self.error_line(line));
-            }
-        }
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        let mut reader = std::mem::take(&mut self.reader);
-        reader.push(bytes, |line| self.line(line));
-        self.reader = reader;
-    }
-
-    fn error_line(&mut self, line: Line<'_>) {
-        let (Line::Text(text) | Line::TooLong { prefix: text, .. }) = line;
-        self.recorder.stderr(CONNECTION, &text, now());
-        self.see();
-        let mut cut = text.len().min(LAST_WORDS.1);
-        while !text.is_char_boundary(cut) {
-            cut -= 1;
-        }
-        if self.last_words.len() >= LAST_WORDS.0 {
-            self.last_words.pop_front();
-        }
-        self.last_words.push_back(text[..cut].trim().to_owned());
-    }
-
-    /// The last words of the agent's standard error.
-    pub(super) fn last_words(&self) -> Option<String> {
-        let lines: Vec<&str> = self
-            .last_words
-            .iter()
-            .map(String::as_str)
-            .filter(|l| !l.is_empty())
-            .collect();
-        (!lines.is_empty()).then(|| lines.join("\n"))
-    }
-
-    fn line(&mut self, line: Line<'_>) {
-        match line {
-            Line::Text(text) => {
-                self.recorder.line(CONNECTION, Direction::In, &text, now());
-                self.see();
-                self.frame(&text);
-            }
-            Line::TooLong { prefix, bytes } => {
-                self.recorder
-                    .too_long(CONNECTION, Direction::In, &prefix, bytes, now());
-                self.see();
-                self.too_long(&prefix, bytes);
-            }
-        }
-        self.asked = None;
-    }
-
-    fn frame(&mut self, line: &str) {
-        match tapline_wire::read(line) {
-            Ok(Frame::Notification {
-                params: Params::Update(update),
-                ..
-            }) => {
-                if let (Some(kind), Some(raw)) = (update.kind.as_deref(), update.raw_update()) {
-                    let of_ours = update.session_id.as_deref() == self.provider.as_deref();
-                    if self.provider.is_none() || of_ours {
-                        let told = self.standing().offer.update(kind, raw);
-                        self.settings_told += u64::from(told && kind != "available_commands_update");
-                    }
-                }
-            }
-            Ok(Frame::Notification { method, params }) if method == "$/cancel_request" => {
-                let id = params
-                    .raw()
-                    .and_then(|raw| tapline_wire::value::member(raw, "requestId"));
-                if let Some(id) = id.and_then(Id::read) {
-                    self.withdrawn(&id.into_owned());
-                }
-            }
-            Ok(Frame::Notification { .. }) => {}
-            Ok(Frame::Request { id, method, params }) => {
-                let asked = self.asked.take();
-                self.requested(&id, &method, params.raw(), asked);
-            }
-            Ok(Frame::Answer { id, outcome }) => {
-                let Some(call) = self.peer.answered(&id) else {
-                    return;
-                };
-                let method = call.method;
-                match outcome {
-                    Ok(result) => self.answered(call.purpose, Ok(result)),
-                    Err(error) => {
-                        let error = CallError::of(method, &error, self.recorder.spoken(CONNECTION));
-                        self.answered(call.purpose, Err(error));
-                    }
-                }
-            }
-            Err(fault) => {
-                if let tapline_wire::NotAFrame::Envelope(envelope) = &fault
-                    && let Some(id) = envelope.stranded_call()
-                    && let Some(call) = self.peer.answered(id)
-                {
-                    let why = fault.to_string();
-                    self.answered(
-                        call.purpose,
-                        Err(CallError::Unreadable {
-                            method: call.method,
-                            why,
-                        }),
-                    );
-                }
-            }
-        }
-    }
-
-    /// A line over the limit: whoever waited for it is told.
-    fn too_long(&mut self, prefix: &str, bytes: u64) {
-        match self.peer.too_long(prefix) {
-            Lost::Call(call) => {
-                let method = call.method;
-                self.answered(call.purpose, Err(CallError::TooLarge { method, bytes }));
-            }
-            Lost::Request(id, method) => {
-                let data = serde_json::json!({ "method": method, "observedBytes": bytes });
-                let data = serde_json::value::to_raw_value(&data).ok();
-                let words = "the request was too long to read";
-                self.send(
-                    None,
-                    client::error_answer(&id, INVALID_REQUEST, words, data.as_deref()),
-                );
-            }
-            // Any call may be the one that was answered: none of them can be waited for.
-            Lost::AnyCall => self.process.end(),
-            Lost::Nobody => {}
-        }
-    }
-
-    fn news(&mut self, news: News) {
-        match news {
-            News::Exited(end) => {
-                let now = Instant::now();
-                self.exit = Some(end);
-                self.ended = Some((now, now));
-                // Nothing that it started outlives it.
-                self.process.end();
-            }
-            News::InputBroken => {
-                // An agent that cannot be spoken to is no agent; its end tells the rest.
-                self.process.end();
-            }
-            News::Intent(intent) => self.intent(*intent),
-            News::Served(id, served) => self.served(&id, served),
-            News::Ask(ask) => self.ask(*ask),
-            News::Close => self.close(),
-            News::Kill => {
-                self.closing.get_or_insert(Closing::Parting);
-                self.process.end();
-            }
-        }
-    }
-
-    // --- What goes ---
-
-    /// Sends a line, recorded.
-    pub(super) fn send(&mut self, call: Option<i64>, line: String) {
-        self.recorder.line(CONNECTION, Direction::Out, &line, now());
-        self.see();
-        if self.unsaved.is_empty() {
-            self.push(call, &line);
-        } else {
-            self.unsaved.push_back((call, line));
-        }
-    }
-
-    /// Sends a line once it is saved that it is sent.
-    pub(super) fn send_saved(&mut self, call: Option<i64>, line: String) {
-        self.recorder.line(CONNECTION, Direction::Out, &line, now());
-        self.see();
-        self.unsaved.push_back((call, line));
-        self.send_unsaved();
-    }
-
-    fn send_unsaved(&mut self) {
-        if self.unsaved.is_empty() {
-            return;
-        }
-        if !self.save() {
-            return;
-        }
-        while let Some((call, line)) = self.unsaved.pop_front() {
-            self.push(call, &line);
-        }
-    }
-
-    /// Waits until all that is recorded is saved; what cannot be saved now is tried again later.
-    pub(super) fn save(&mut self) -> bool {
-        // A journal in trouble goes on trying by itself; waiting for it here would only hold the loop up.
-        let saved = self.trouble().is_none() && self.recorder.store_mut().store.save().is_ok();
-        if !saved {
-            self.retry_soon();
-        }
-        saved
-    }
-
-    fn push(&mut self, call: Option<i64>, line: &str) {
-        if let Err(refused) = self.process.input.push(call, line)
-            && let Some(call) = call
-        {
-            self.not_sent(call, refused);
-        }
-    }
-
-    /// A call does not reach the agent.
-    fn not_sent(&mut self, call: i64, refused: Refused) {
-        let why = match refused {
-            Refused::Full => "the agent does not read what it is sent",
-            Refused::TooLong => "it is longer than the 16 MiB that a line may have",
-            Refused::Closed => "the agent's input is closed",
-        };
-        let Some(call) = self.peer.forget(call) else {
-            return;
-        };
-        let error = CallError::NotSent {
-            method: call.method,
-            why: why.to_owned(),
-        };
-        self.answered(call.purpose, Err(error));
-    }
-
-    /// Calls a method of the agent. `make` writes the line, given the id.
-    pub(super) fn call(
-        &mut self,
-        method: &'static str,
-        purpose: Purpose,
-        limit: Option<Duration>,
-        make: impl FnOnce(&Id<'_>) -> String,
-    ) -> Option<i64> {
-        let saved = matches!(purpose, Purpose::Prompt);
-        match self.peer.call(method, purpose, limit, Instant::now()) {
-            Ok(id) => {
-                let line = make(&Id::Integer(id));
-                if let Err(refused) = self.process.input.room(line.len()) {
-                    // What is not sent does not stand in the record as sent.
-                    self.not_sent(id, refused);
-                    return None;
-                }
-                if saved {
-                    self.send_saved(Some(id), line);
-                } else {
-                    self.send(Some(id), line);
-                }
-                Some(id)
-            }
-            Err(purpose) => {
-                let why = "too many calls wait for the agent's answer".to_owned();
-                self.answered(purpose, Err(CallError::NotSent { method, why }));
-                None
-            }
-        }
-    }
-
-    /// Asks the agent for somebody outside the loop.
-    fn ask(&mut self, ask: Ask) {
-        if self.stage == Stage::Start {
-            return self.asks.push(ask);
-        }
-        let (method, params, wait) = (ask.method, ask.params.clone(), ask.wait);
-        self.call(method, Purpose::Ask(Box::new(ask)), Some(wait), |id| {
-            client::request(id, method, &params)
-        });
-    }
-
-    /// The agent is set up: what was asked of it before goes out.
-    pub(super) fn ask_early(&mut self) {
-        for ask in std::mem::take(&mut self.asks) {
-            self.ask(ask);
-        }
-    }
-
-    /// Notes on the tape what Tapline itself did.
-    pub(super) fn did(&mut self, what: &serde_json::Value) {
-        self.recorder.did(CONNECTION, &what.to_string(), now());
-        self.see();
-    }
-
-    /// Says what became of a claimed intent.
-    pub(super) fn outcome(&mut self, intent: &Intent, outcome: &serde_json::Value) {
-        let Ok(outcome) = Json::of(outcome) else {
-            return;
-        };
-        self.outcomes.push_back((intent.clone(), outcome));
-        self.tell_outcomes();
-    }
-
-    fn tell_outcomes(&mut self) {
-        // Whoever reads an outcome finds in the rows what it speaks of, also after a crash.
-        if self.outcomes.is_empty() || !self.save() {
-            return;
-        }
-        while let Some((intent, outcome)) = self.outcomes.front() {
-            let generation = self.recorder.store().store.generation(&intent.session).cloned();
-            let Some(generation) = generation else {
-                self.outcomes.pop_front();
-                continue;
-            };
-            // The agent had to hear it as it was; what is kept is masked as everything else.
-            let kept = match self.recorder.masked(intent.payload.as_str()) {
-                std::borrow::Cow::Borrowed(_) => None,
-                std::borrow::Cow::Owned(masked) => Json::parse(&masked).ok(),
-            };
-            match self
-                .journal
-                .finish_intent(intent.id, &generation, outcome, kept.as_ref())
-            {
-                Err(error) if passes(&error) => return self.retry_soon(),
-                // Done, or no longer ours to say.
-                _ => drop(self.outcomes.pop_front()),
-            }
-        }
-    }
-
-    // --- What the rows say ---
-
-    /// Looks at what the input at hand has changed.
-    fn see(&mut self) {
-        for seen in self.recorder.store_mut().take() {
-            match seen {
-                Seen::Session(session) => self.session_seen(&session),
-                Seen::Row(row) => {
-                    if let Body::Request(request) = &row.body {
-                        if request.state == RequestState::Pending && row.revision == 1 {
-                            self.asked = Some(Arc::clone(&row));
-                        }
-                        self.request_seen(&row);
-                    }
-                    self.row_seen(&row);
-                }
-            }
-        }
-    }
-
-    // --- The clock ---
-
     fn tick(&mut self, now: Instant) {
         if self.retry.is_some_and(|at| at <= now) {
             self.retry = None;
@@ -704,8 +341,6 @@ impl Desk {
         .min()
     }
 
-    // --- The end ---
-
     /// Begins the end in order.
     pub(super) fn close(&mut self) {
         if self.is_closing() {
@@ -771,7 +406,7 @@ impl Desk {
         }
     }
 
-    fn answered(&mut self, purpose: Purpose, outcome: Result<&RawValue, CallError>) {
+    pub(super) fn answered(&mut self, purpose: Purpose, outcome: Result<&RawValue, CallError>) {
         match purpose {
             Purpose::Initialize | Purpose::Authenticate | Purpose::New | Purpose::Load | Purpose::Resume => {
                 self.set_up_answered(&purpose, outcome);
@@ -785,16 +420,6 @@ impl Desk {
                 let _ = ask.answer.send(outcome.map(read));
             }
             Purpose::CloseSession => self.leave(),
-        }
-    }
-
-    /// Answers a request of the agent, which frees its id.
-    pub(super) fn reply(&mut self, id: &OwnedId, line: String, saved: bool) {
-        self.peer.reply(id);
-        if saved {
-            self.send_saved(None, line);
-        } else {
-            self.send(None, line);
         }
     }
 }

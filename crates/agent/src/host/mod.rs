@@ -22,6 +22,7 @@
 
 mod context;
 mod desk;
+mod hearing;
 pub mod intent;
 mod intents;
 mod news;
@@ -32,6 +33,7 @@ mod remembered;
 mod replies;
 mod requests;
 mod seen;
+mod sending;
 mod services;
 mod set_up;
 mod turns;
