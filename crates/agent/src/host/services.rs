@@ -1,13 +1,13 @@
 //! What is done for the agent without asking anyone: files and terminals of the session's folders.
 //!
-//! Nothing of it is done in the loop, which must never wait: a file is read or written by a thread of its own, and a
-//! terminal tells of its end itself. The answer comes back as news. What an agent may keep open is bounded by the requests
-//! that may be open, and by [`crate::terminals::TERMINALS`].
+//! Nothing of it is done in the loop, which must never wait: one thread does what is asked of files, one what is asked of
+//! terminals, each in the order in which it was asked, and a terminal tells of its end itself. The answer comes back as news.
+//! What an agent may keep open is bounded by the requests that may be open, and by [`crate::terminals::TERMINALS`].
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crossbeam_channel::Sender;
+use crossbeam_channel::{Sender, unbounded};
 use serde_json::{Value, json};
 use tapline_wire::client::INVALID_PARAMS;
 use tapline_wire::{OwnedId, RawValue, value};
@@ -25,7 +25,13 @@ const INTERNAL_ERROR: i64 = -32603;
 pub(super) struct Services {
     folders: Folders,
     terminals: Arc<Mutex<Terminals>>,
+    /// Who does the work: for files, and for terminals. They leave with this.
+    files_desk: Sender<Work>,
+    terminals_desk: Sender<Work>,
 }
+
+/// One service to be done.
+type Work = Box<dyn FnOnce() + Send>;
 
 impl Services {
     pub(super) fn open(options: &HostOptions) -> Result<Self, StartError> {
@@ -36,9 +42,14 @@ impl Services {
             Some(_) => terminals.going_on(),
             None => terminals,
         };
+        let no_thread = |error: std::io::Error| {
+            StartError::Folder(format!("No thread is left to serve the agent: {error}."))
+        };
         Ok(Self {
             folders,
             terminals: Arc::new(Mutex::new(terminals)),
+            files_desk: worker("tapline-files").map_err(no_thread)?,
+            terminals_desk: worker("tapline-terminals").map_err(no_thread)?,
         })
     }
 
@@ -62,7 +73,6 @@ impl Services {
             .map(|path| PathBuf::from(&*path))
             .filter(|path| keeps(path));
         let params = params.to_owned();
-        type Work = Box<dyn FnOnce() + Send>;
         let work: Work = match method {
             "fs/read_text_file" => Box::new(move || {
                 answer(around(paper, folders).and_then(|folders| read(&folders, &params)));
@@ -90,12 +100,24 @@ impl Services {
             }),
             _ => return false,
         };
-        if let Err(error) = spawn("tapline-service", work) {
-            let words = format!("the machine has no thread left for this: {error}");
+        let desk = if method.starts_with("fs/") {
+            &self.files_desk
+        } else {
+            &self.terminals_desk
+        };
+        if desk.send(work).is_err() {
+            let words = "the service has broken down".to_owned();
             let _ = tell.send(News::Served(id, Err((INTERNAL_ERROR, words))));
         }
         true
     }
+}
+
+/// A thread that does what it is given, in order, until nobody can give it more.
+fn worker(name: &str) -> std::io::Result<Sender<Work>> {
+    let (give, given) = unbounded::<Work>();
+    spawn(name, move || given.iter().for_each(|work| work()))?;
+    Ok(give)
 }
 
 fn lock(terminals: &Mutex<Terminals>) -> MutexGuard<'_, Terminals> {

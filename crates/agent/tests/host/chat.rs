@@ -121,3 +121,35 @@ fn a_secret_in_a_prompt_is_not_kept() {
     assert!(!chat.told().contains(SECRET));
     chat.close();
 }
+
+/// Services that are asked without waiting are done in the order in which they were asked.
+#[test]
+fn files_and_terminals_are_served_in_order() {
+    let rig = Rig::new();
+    let folder = rig.cwd();
+    let path = folder.join("a.txt").display().to_string();
+    let mut lines = String::new();
+    for n in 0..40 {
+        let write = json!({"jsonrpc": "2.0", "id": 2 * n, "method": "fs/write_text_file",
+            "params": {"sessionId": "s", "path": path, "content": format!("text {n}")}});
+        let read = json!({"jsonrpc": "2.0", "id": 2 * n + 1, "method": "fs/read_text_file",
+            "params": {"sessionId": "s", "path": path}});
+        lines.push_str(&format!("{write}\n{read}\n"));
+    }
+    std::fs::write(folder.join("asks"), lines).expect("written");
+    let agent = r#"read i; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+        read n; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
+        read p; cat asks; i=0; while [ $i -lt 80 ]; do read -r answer; echo "$answer" >> answers; i=$((i+1)); done
+        echo '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}'; cat > /dev/null"#;
+    let chat = rig.begin(rig.command(&["sh", "-c", agent])).expect("it begins");
+    chat.ask("go");
+    let answers = std::fs::read_to_string(folder.join("answers")).expect("answers");
+    let read: Vec<String> = answers
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("a frame"))
+        .filter_map(|frame| frame["result"]["content"].as_str().map(str::to_owned))
+        .collect();
+    let expected: Vec<String> = (0..40).map(|n| format!("text {n}")).collect();
+    assert_eq!(read, expected);
+    chat.close();
+}
