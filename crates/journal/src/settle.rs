@@ -9,7 +9,7 @@ use tapline_timeline::{
     SessionState, Status, TextState, Time, Tone, ToolState, WorkState,
 };
 
-use crate::model::Owner;
+use crate::model::{Mode, Owner};
 
 /// Whether a row waits for a person.
 pub(crate) fn is_waiting(row: &Row) -> bool {
@@ -26,7 +26,7 @@ pub(crate) fn settle(
     session: &mut Session,
     open: Vec<Row>,
     last: Option<&Row>,
-    owner: &Owner,
+    (owner, mode): (&Owner, Mode),
     at: Time,
 ) -> Vec<Row> {
     session.state = SessionState::Ended;
@@ -45,8 +45,10 @@ pub(crate) fn settle(
             changed.push(row);
         }
     }
-    // A prompt after which nothing came at all: nobody knows whether the agent ever read it.
-    if let Some(last) = last
+    // A prompt of ours after which nothing came at all: nobody knows whether the agent ever read it. Where we only listened, what
+    // was not saved may still be folded in and tell.
+    if mode == Mode::Hosted
+        && let Some(last) = last
         && turns.iter().any(|turn| last.turn.as_ref() == Some(&turn.id))
         && let Some(unheard) = unconfirmed(last, at)
     {

@@ -195,7 +195,7 @@ impl Chat {
         let dead = self.generation();
         if let Some((info, _)) = self.generations.last_mut() {
             info.end = GenerationEnd::Settled;
-            let owner = info.owner.clone();
+            let (owner, mode) = (info.owner.clone(), info.mode);
             // As in the other journals the settlement has a generation of its own.
             let next = GenerationInfo {
                 number: dead + 1,
@@ -203,7 +203,7 @@ impl Chat {
                 ..info.clone()
             };
             self.generations.push((next, Weak::new()));
-            for row in settle(&mut self.object, open, last.as_deref(), &owner, at) {
+            for row in settle(&mut self.object, open, last.as_deref(), (&owner, mode), at) {
                 self.put(self.cursor + 1, Arc::new(row));
             }
         }

@@ -25,12 +25,13 @@ pub(super) struct Running {
     generation: u64,
     owner: Owner,
     lock: String,
+    mode: Mode,
 }
 
 impl Db<'_> {
     /// Generations that run, as far as the file knows.
     pub(super) fn running(self, session: Option<i64>) -> Result<Vec<Running>, Error> {
-        let sql = "SELECT s.num, s.id, g.generation, g.pid, g.host, g.started, g.lock
+        let sql = "SELECT s.num, s.id, g.generation, g.pid, g.host, g.started, g.lock, g.mode
              FROM sessions s JOIN generations g ON g.session = s.num AND g.generation = s.generation
              WHERE s.live = 1 AND g.state = 'running' AND (?1 IS NULL OR s.num = ?1)";
         self.list("reading who holds a session", sql, [session], |row| {
@@ -45,6 +46,7 @@ impl Db<'_> {
                     started: serde_json::from_str(&started).unwrap_or(Time::Since(0)),
                 },
                 lock: row.get(6)?,
+                mode: Mode::parse(&row.get::<_, String>(7)?).unwrap_or(Mode::Imported),
             })
         })
     }
@@ -254,7 +256,7 @@ impl Store {
             .iter()
             .map(|row| Row::clone(row))
             .collect();
-        for row in settle::settle(&mut session, open, last, &running.owner, at) {
+        for row in settle::settle(&mut session, open, last, (&running.owner, running.mode), at) {
             cursor += 1;
             self.put(number, cursor, Arc::new(row), &mut touch)?;
         }
