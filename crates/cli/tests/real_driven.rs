@@ -17,6 +17,8 @@ mod timeline;
 #[expect(dead_code, reason = "real_agents.rs uses the rest")]
 mod world;
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use client::Answer;
 use driven::Driven;
 use serde_json::{Value, json};
@@ -59,6 +61,7 @@ fn gemini_is_driven() {
 fn story(name: &str) {
     let Some(world) = World::new(name) else { return };
     let (id, begun) = executed(&world);
+    let began = minute();
     let chat = if world.agent.loads {
         let chat = world
             .host_again(&id, false)
@@ -75,13 +78,27 @@ fn story(name: &str) {
     stopped(&world, &chat);
     failed(&world, &chat);
     set(&world, &chat);
-    let (id, told) = (chat.id.clone(), chat.told());
+    let id = chat.id.clone();
     chat.close();
+    let told = driven::told(&world.name, &*world.open(), &id);
 
-    if world.agent.loads {
+    if world.agent.loads_in_another_minute {
+        while minute() == began {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+    if world.agent.loads || world.agent.loads_in_another_minute {
         resumed(&world, &id, &told);
     }
     world.tapline(&["verify"]);
+}
+
+/// The minute of the clock.
+fn minute() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("a clock after 1970");
+    since.as_secs() / 60
 }
 
 /// A reply, by `tapline exec`.

@@ -53,6 +53,9 @@ pub(crate) struct Agent {
     /// Whether a session can be loaded as soon as its process has ended.
     #[serde(default = "yes")]
     pub(crate) loads: bool,
+    /// It loads a session only in another minute of the clock than the one in which it began.
+    #[serde(default)]
+    pub(crate) loads_in_another_minute: bool,
     /// Whether it runs commands in the background, and wakes up when one ends.
     #[serde(default)]
     pub(crate) background: bool,
