@@ -10,7 +10,7 @@ use tapline_timeline::{
     Ask, Body, Choice, Diff, Effect, FileChange, Json, Location, Request, RequestState, ToolItem, limits,
 };
 
-const CWD: &str = "/work/project";
+const CWD: &str = "/srv/project";
 
 fn policy(text: &str) -> Policy {
     toml::from_str(text).unwrap()
@@ -250,18 +250,18 @@ fn reading_inside_the_folder_is_allowed_and_nothing_else() {
         ("read", json!({"path": "src/main.rs"})),
         (
             "read",
-            json!({"file_path": "/work/project/src/main.rs", "limit": 3}),
+            json!({"file_path": "/srv/project/src/main.rs", "limit": 3}),
         ),
         (
             "read",
-            json!({"files": [{"path": "a"}, {"path": "/work/project/b"}]}),
+            json!({"files": [{"path": "a"}, {"path": "/srv/project/b"}]}),
         ),
-        ("read", json!({"absolutePath": "/work/project/./a/../b"})),
+        ("read", json!({"absolutePath": "/srv/project/./a/../b"})),
         ("read", json!({"filePath": "a..b"})),
-        ("read", json!({"uri": "file:///work/project/a"})),
-        ("read", json!({"cwd": "/work/project/sub", "path": "../a"})),
+        ("read", json!({"uri": "file:///srv/project/a"})),
+        ("read", json!({"cwd": "/srv/project/sub", "path": "../a"})),
         ("search", json!({"pattern": "fn main"})),
-        ("search", json!({"pattern": "**/*.rs", "path": "/work/project"})),
+        ("search", json!({"pattern": "**/*.rs", "path": "/srv/project"})),
     ] {
         assert_eq!(of(kind, input.clone()), Verdict::Allow, "{kind} {input}");
     }
@@ -270,14 +270,14 @@ fn reading_inside_the_folder_is_allowed_and_nothing_else() {
         ("read", json!({"path": "../secret"})),
         ("read", json!({"path": "../project/a"})),
         ("read", json!({"path": "a/../../project/a"})),
-        ("read", json!({"path": "/work/project/../project/a"})),
-        ("read", json!({"path": "/work/project-not/a"})),
+        ("read", json!({"path": "/srv/project/../project/a"})),
+        ("read", json!({"path": "/srv/project-not/a"})),
         ("read", json!({"path": "~/.ssh/id"})),
         ("read", json!({"path": "$HOME/.ssh/id"})),
         ("read", json!({"path": "{a,/etc/passwd}"})),
         ("read", json!({"uri": "https://example.com/a"})),
         ("read", json!({"uri": "file:///etc/passwd"})),
-        ("read", json!({"uri": "file:///work/project/%2e%2e/secret"})),
+        ("read", json!({"uri": "file:///srv/project/%2e%2e/secret"})),
         ("read", json!({"files": [{"path": "a"}, {"path": "/etc/passwd"}]})),
         ("read", json!({"path": "a", "other": "/etc/passwd"})),
         ("read", json!({"cwd": "/etc", "path": "passwd"})),
@@ -333,7 +333,7 @@ fn places_that_a_tool_names_count_like_paths() {
         };
         policy.decide_asked(asked).verdict
     };
-    assert_eq!(of("/work/project/a"), Verdict::Allow);
+    assert_eq!(of("/srv/project/a"), Verdict::Allow);
     assert_eq!(of("/etc/passwd"), Verdict::Ask);
 }
 
@@ -343,9 +343,9 @@ fn a_path_that_is_allowed_allows_only_what_lies_there_whole() {
     let of = |input: Value| verdict(&policy, &permission(input), "edit");
     for good in [
         json!({"path": "src/a.rs", "content": "/* no path */ ../../x"}),
-        json!({"path": "/work/project/src/deep/a.rs"}),
+        json!({"path": "/srv/project/src/deep/a.rs"}),
         json!({"path": "./src/x/../a.rs"}),
-        json!({"changes": {"/work/project/src/a": {"type": "update"}, "src/b": {}}}),
+        json!({"changes": {"/srv/project/src/a": {"type": "update"}, "src/b": {}}}),
     ] {
         assert_eq!(of(good.clone()), Verdict::Allow, "{good}");
     }
@@ -368,7 +368,7 @@ fn a_path_that_is_allowed_allows_only_what_lies_there_whole() {
         assert_eq!(of(bad.clone()), Verdict::Ask, "{bad}");
     }
     let mut request = permission(json!({"path": "src/a"}));
-    request.content.push(diff("/work/project/src/a", None));
+    request.content.push(diff("/srv/project/src/a", None));
     assert_eq!(verdict(&policy, &request, "edit"), Verdict::Allow);
     request.content.push(diff("src/b", Some("b")));
     assert_eq!(verdict(&policy, &request, "edit"), Verdict::Ask);
@@ -417,12 +417,12 @@ fn a_path_that_is_denied_is_found_however_it_is_named() {
         json!({"path": "a", "old_path": ".env"}),
         json!({"command": "cat a .env"}),
         json!({"command": "cat<.env"}),
-        json!({"input": "*** Begin Patch\n*** Update File: /work/project/.env\n"}),
+        json!({"input": "*** Begin Patch\n*** Update File: /srv/project/.env\n"}),
     ] {
         assert_eq!(of(bad.clone()), Verdict::Reject, "{bad}");
     }
     assert_eq!(of(json!({"path": "../project/secret/a"})), Verdict::Ask);
-    assert_eq!(of(json!({"path": "/work/project/x/../secret/a"})), Verdict::Ask);
+    assert_eq!(of(json!({"path": "/srv/project/x/../secret/a"})), Verdict::Ask);
     // What is written about a file is not the file.
     assert_eq!(of(json!({"path": "a", "content": "see .env"})), Verdict::Allow);
     assert_eq!(of(json!({"path": "environment"})), Verdict::Allow);

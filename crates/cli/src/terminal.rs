@@ -47,6 +47,31 @@ pub(crate) fn folded(fold: config::Fold) -> Fold {
     }
 }
 
+/// How a timeline is shown as it grows.
+#[derive(clap::Args)]
+pub(crate) struct ViewArgs {
+    /// Show everything: whole reasoning, inputs and outputs
+    #[arg(long, conflicts_with = "brief")]
+    full: bool,
+    /// Show a line for each tool
+    #[arg(long)]
+    brief: bool,
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+}
+
+impl ViewArgs {
+    /// How much of each row is shown.
+    pub(crate) fn fold(&self) -> Fold {
+        match (self.full, self.brief) {
+            (true, _) => Fold::Open,
+            (_, true) => Fold::Tight,
+            _ => Fold::Usual,
+        }
+    }
+}
+
 /// What standard output can show.
 pub(crate) fn of_standard_output(color: Color, fold: Fold) -> Terminal {
     let is_terminal = io::stdout().is_terminal();

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use tapline_agent::host::{Begin, HostOptions, Hosted, StartError, intent};
 use tapline_journal::Journal;
-use tapline_render::Fold;
 use tapline_timeline::{End, SessionId};
 
 use super::agent::{AgentArgs, SettingArgs, Wanted, failed_to_start};
@@ -18,7 +17,7 @@ use super::turn::{Ended, Format, Run};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::journal::{find, open};
-use crate::terminal::{Color, of_standard_output};
+use crate::terminal::{ViewArgs, of_standard_output};
 
 /// How long one look waits whether the session has begun.
 const LOOK: Duration = Duration::from_millis(100);
@@ -35,15 +34,8 @@ pub(crate) struct TurnArgs {
     /// Let what the agent asks wait until `tapline answer` answers it, instead of refusing
     #[arg(long)]
     wait: bool,
-    /// Show everything: whole reasoning, inputs and outputs
-    #[arg(long, conflicts_with = "brief")]
-    full: bool,
-    /// Show a line for each tool
-    #[arg(long)]
-    brief: bool,
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
-    color: Color,
+    #[command(flatten)]
+    view: ViewArgs,
     #[command(flatten)]
     settings: SettingArgs,
     #[command(flatten)]
@@ -151,8 +143,8 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
                 chat::Which::Resumed(&args.session)
             },
             afresh: !args.no_context,
-            color: args.turn.color,
-            fold: args.turn.fold(),
+            color: args.turn.view.color,
+            fold: args.turn.view.fold(),
         });
     }
     let config = args.turn.agent.config()?;
@@ -202,17 +194,9 @@ impl TurnArgs {
         self.format == Format::Text && self.timeout.is_none() && !self.wait
     }
 
-    fn fold(&self) -> Fold {
-        match (self.full, self.brief) {
-            (true, _) => Fold::Open,
-            (_, true) => Fold::Tight,
-            _ => Fold::Usual,
-        }
-    }
-
     fn run(&self, journal: Arc<dyn Journal>, mut options: HostOptions, prompt: String) -> Outcome {
         options.attended = self.wait;
-        let terminal = of_standard_output(self.color, self.fold());
+        let terminal = of_standard_output(self.view.color, self.view.fold());
         let interrupts = interrupts()?;
         let hosted = Hosted::start(Arc::clone(&journal), options).map_err(failed_to_start)?;
         let session = begun(&hosted, self.timeout, &interrupts)?;

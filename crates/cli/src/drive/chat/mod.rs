@@ -41,7 +41,7 @@ use super::agent::{AgentArgs, SettingArgs, Wanted};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::journal::open;
-use crate::terminal::Color;
+use crate::terminal::{Color, ViewArgs};
 use talk::Talk;
 
 /// Talk with an agent
@@ -63,15 +63,8 @@ pub(crate) struct Args {
     /// The agent's command instead of a name of the catalogue
     #[arg(last = true, value_name = "CMD ARG")]
     command: Vec<OsString>,
-    /// Show everything: whole reasoning, inputs and outputs
-    #[arg(long, conflicts_with = "brief")]
-    full: bool,
-    /// Show a line for each tool
-    #[arg(long)]
-    brief: bool,
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
-    color: Color,
+    #[command(flatten)]
+    view: ViewArgs,
     #[command(flatten)]
     settings: SettingArgs,
     #[command(flatten)]
@@ -125,12 +118,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         wanted,
         which: args.resume.as_deref().map_or(Which::New, Which::Resumed),
         afresh: !args.no_context,
-        color: args.color,
-        fold: match (args.full, args.brief) {
-            (true, _) => Fold::Open,
-            (_, true) => Fold::Tight,
-            _ => Fold::Usual,
-        },
+        color: args.view.color,
+        fold: args.view.fold(),
     })
 }
 
