@@ -6,7 +6,7 @@ use tapline_recorder::{Memory, Recorder};
 use tapline_render::{Chat, Terminal, render_to};
 
 use crate::failure::Failure;
-use crate::terminal::{Color, Output, folded, of_standard_output};
+use crate::terminal::{Output, ViewArgs, configured};
 use crate::{Outcome, input, settings, translate};
 
 #[derive(clap::Args)]
@@ -23,15 +23,8 @@ pub(crate) struct Args {
     /// Print the timeline as JSON Lines
     #[arg(long)]
     json: bool,
-    /// Show everything: whole reasoning, inputs and outputs
-    #[arg(long, conflicts_with = "brief")]
-    full: bool,
-    /// Show a line for each tool
-    #[arg(long)]
-    brief: bool,
-    /// When to use colour; without this as the setting `color` says
-    #[arg(long, value_enum)]
-    color: Option<Color>,
+    #[command(flatten)]
+    view: ViewArgs,
     /// Do not page
     #[arg(long)]
     no_pager: bool,
@@ -62,21 +55,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     failure.map_or(Ok(()), Err)
 }
 
-/// What is drawn for: the flags over what is set.
+/// What is drawn for.
 fn terminal(args: &Args) -> Result<Terminal, Failure> {
-    let mut flags = Vec::new();
-    if let Some(color) = args.color {
-        flags.push(settings::flag("color", "--color", color.word()));
-    }
-    if args.full {
-        flags.push(settings::flag("chat.fold", "--full", "full"));
-    }
-    if args.brief {
-        flags.push(settings::flag("chat.fold", "--brief", "brief"));
-    }
-    let config = settings::load(flags)?;
-    let fold = folded(config.fold.value);
-    Ok(of_standard_output(config.color.value.into(), fold))
+    Ok(configured(&settings::load(args.view.flags())?))
 }
 
 fn draw(chats: &[Chat<'_>], terminal: &Terminal, paged: bool) -> Outcome {

@@ -3,8 +3,10 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::{Child, Command, Stdio};
 
-use tapline_agent::config;
+use tapline_agent::config::{self, Config, Flag};
 use tapline_render::{Fold, Terminal};
+
+use crate::settings;
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -38,16 +40,7 @@ impl From<config::Color> for Color {
     }
 }
 
-/// How much is shown, as it is set.
-pub(crate) fn folded(fold: config::Fold) -> Fold {
-    match fold {
-        config::Fold::Brief => Fold::Tight,
-        config::Fold::Usual => Fold::Usual,
-        config::Fold::Full => Fold::Open,
-    }
-}
-
-/// How a timeline is shown as it grows.
+/// How a timeline is shown: flags over the settings `color` and `chat.fold`.
 #[derive(clap::Args)]
 pub(crate) struct ViewArgs {
     /// Show everything: whole reasoning, inputs and outputs
@@ -56,20 +49,48 @@ pub(crate) struct ViewArgs {
     /// Show a line for each tool
     #[arg(long)]
     brief: bool,
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
-    pub(crate) color: Color,
+    #[command(flatten)]
+    color: ColorArg,
+}
+
+/// `--color`.
+#[derive(clap::Args)]
+pub(crate) struct ColorArg {
+    /// When to use colour; without this as the setting `color` says
+    #[arg(long, value_enum)]
+    color: Option<Color>,
+}
+
+impl ColorArg {
+    /// As a flag of the configuration.
+    pub(crate) fn flags(&self) -> Vec<Flag> {
+        let flag = self.color.map(|color| settings::flag("color", "--color", color.word()));
+        flag.into_iter().collect()
+    }
 }
 
 impl ViewArgs {
-    /// How much of each row is shown.
-    pub(crate) fn fold(&self) -> Fold {
-        match (self.full, self.brief) {
-            (true, _) => Fold::Open,
-            (_, true) => Fold::Tight,
-            _ => Fold::Usual,
+    /// As flags of the configuration.
+    pub(crate) fn flags(&self) -> Vec<Flag> {
+        let mut flags = self.color.flags();
+        if self.full {
+            flags.push(settings::flag("chat.fold", "--full", "full"));
         }
+        if self.brief {
+            flags.push(settings::flag("chat.fold", "--brief", "brief"));
+        }
+        flags
     }
+}
+
+/// What standard output can show, under a configuration.
+pub(crate) fn configured(config: &Config) -> Terminal {
+    let fold = match config.fold.value {
+        config::Fold::Brief => Fold::Tight,
+        config::Fold::Usual => Fold::Usual,
+        config::Fold::Full => Fold::Open,
+    };
+    of_standard_output(config.color.value.into(), fold)
 }
 
 /// What standard output can show.

@@ -433,6 +433,9 @@ impl View {
                 Fit::Wrap,
             ));
         }
+        if let Some(sentence) = carried_on(status) {
+            block.append(ink.lines(&sentence, Style::PLAIN, Fit::Wrap));
+        }
         if let (Fold::Open, Some(detail)) = (self.fold, &status.detail) {
             if let Some(source) = &detail.source {
                 block.push(Line::of(
@@ -613,4 +616,11 @@ fn media_words(what: &str, media: &Media) -> String {
     } else {
         format!("[{what}: {}]", facts.join(", "))
     }
+}
+
+/// How the chat went on after a load that failed: what a person must know, wherever else the row keeps it.
+fn carried_on(status: &Status) -> Option<String> {
+    let more = status.detail.as_ref()?.more.as_ref()?;
+    let more: serde_json::Value = serde_json::from_str(more.as_str()).ok()?;
+    more["carried_on"].as_str().map(str::to_owned)
 }

@@ -171,6 +171,21 @@ fn reasoning_is_one_line_once_it_ends() {
 }
 
 #[test]
+fn a_failed_load_is_told_again_only_where_it_says_how_the_chat_goes_on() {
+    let mut live = Live::new(&TERMINAL);
+    let failed = r#""kind":"status","tone":"warning","text":"there is no session `x`""#;
+    let first = told(&mut live, &Change::Put(&of(1, failed)));
+    assert!(first.contains("there is no session"), "{first}");
+    assert_eq!(told(&mut live, &Change::Put(&of(1, failed))), "");
+    let carried_on = format!(
+        r#"{failed},"detail":{{"more":{{"carried_on":"The chat goes on in a fresh session.","provider_session":"x"}}}}"#
+    );
+    let again = told(&mut live, &Change::Put(&of(1, &carried_on)));
+    assert!(again.contains("goes on in a fresh session."), "{again}");
+    assert!(!again.contains("carried_on"), "{again}");
+}
+
+#[test]
 fn bounded_the_oldest_open_row_is_forgotten_and_told_again() {
     let mut live = Live::new(&TERMINAL);
     let members = r#""kind":"tool","call":"c","title":"make","state":"running","authorization":"not_asked""#;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tapline_agent::catalogue::{Launch, Search};
-use tapline_agent::config::Config;
+use tapline_agent::config::{Config, Flag};
 use tapline_agent::host::{Begin, HostOptions, Offer, Patience, StartError, intent};
 use tapline_journal::{Journal, SessionEntry};
 use tapline_timeline::SessionId;
@@ -103,9 +103,10 @@ pub(crate) enum Wanted<'a> {
 }
 
 impl AgentArgs {
-    /// The configuration, with the flags of this command on top.
-    pub(crate) fn config(&self) -> Result<Config, Failure> {
+    /// The configuration, with the flags of this command on top: these, and `more` of its own.
+    pub(crate) fn config(&self, more: Vec<Flag>) -> Result<Config, Failure> {
         let mut flags = self.set.flags();
+        flags.extend(more);
         flags.extend(
             self.policy
                 .as_ref()

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use tapline_agent::config::Config;
 use tapline_agent::host::{Begin, HostOptions, Hosted, StartError, intent};
 use tapline_journal::Journal;
 use tapline_timeline::{End, SessionId};
@@ -17,7 +18,7 @@ use super::turn::{Ended, Format, Run};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::journal::{find, open};
-use crate::terminal::{ViewArgs, of_standard_output};
+use crate::terminal::{ViewArgs, configured};
 
 /// How long one look waits whether the session has begun.
 const LOOK: Duration = Duration::from_millis(100);
@@ -97,7 +98,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn exec(args: &ExecArgs) -> Outcome {
-    let config = args.turn.agent.config()?;
+    let config = args.turn.config()?;
     let mut words = args.words.as_slice();
     let default = config.agent.value.clone();
     let wanted = match (&args.agent_name, args.command.as_slice(), words) {
@@ -118,7 +119,7 @@ pub(crate) fn exec(args: &ExecArgs) -> Outcome {
     let options = args.turn.agent.new_session(&config, &wanted)?;
     let prompt = prompt(words)?;
     let (_, journal) = open()?;
-    args.turn.run(journal, options, prompt)
+    args.turn.run(&config, journal, options, prompt)
 }
 
 pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
@@ -132,8 +133,9 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
             "--adopt needs the agent that keeps the session: --agent-name NAME, or its command behind `--`";
         return Err(Failure::Usage(what.to_owned()));
     }
+    let config = args.turn.config()?;
     if args.prompt.is_empty() && args.turn.is_for_a_talk() && chat::has_terminal() {
-        return chat::begin(chat::Start {
+        let start = chat::Start {
             agent: &args.turn.agent,
             settings: &args.turn.settings,
             wanted,
@@ -143,18 +145,16 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
                 chat::Which::Resumed(&args.session)
             },
             afresh: !args.no_context,
-            color: args.turn.view.color,
-            fold: args.turn.view.fold(),
-        });
+        };
+        return chat::begin(start, config);
     }
-    let config = args.turn.agent.config()?;
     let (_, journal) = open()?;
     if let Some(wanted) = wanted.as_ref().filter(|_| args.adopt) {
         let mut options = args.turn.agent.new_session(&config, wanted)?;
         options.begin = Begin::Adopt {
             provider: args.session.clone(),
         };
-        return args.turn.run(journal, options, prompt(&args.prompt)?);
+        return args.turn.run(&config, journal, options, prompt(&args.prompt)?);
     }
     let entry = find(&*journal, &args.session)?;
     let options =
@@ -162,7 +162,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
             .agent
             .resumed_session(&config, &*journal, &entry, wanted.as_ref(), !args.no_context)?;
     let prompt = prompt(&args.prompt)?;
-    args.turn.run(journal, options, prompt)
+    args.turn.run(&config, journal, options, prompt)
 }
 
 /// The words of the prompt, or standard input.
@@ -194,9 +194,20 @@ impl TurnArgs {
         self.format == Format::Text && self.timeout.is_none() && !self.wait
     }
 
-    fn run(&self, journal: Arc<dyn Journal>, mut options: HostOptions, prompt: String) -> Outcome {
+    /// The configuration under the flags of this command.
+    fn config(&self) -> Result<Config, Failure> {
+        self.agent.config(self.view.flags())
+    }
+
+    fn run(
+        &self,
+        config: &Config,
+        journal: Arc<dyn Journal>,
+        mut options: HostOptions,
+        prompt: String,
+    ) -> Outcome {
         options.attended = self.wait;
-        let terminal = of_standard_output(self.view.color, self.view.fold());
+        let terminal = configured(config);
         let interrupts = interrupts()?;
         let hosted = Hosted::start(Arc::clone(&journal), options).map_err(failed_to_start)?;
         let session = begun(&hosted, self.timeout, &interrupts)?;

@@ -41,7 +41,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let config = args.how.config()?;
+    let config = args.how.config(Vec::new())?;
     let wanted = match &args.agent {
         Some(name) => Wanted::Named(name),
         None => Wanted::Command(&args.command),

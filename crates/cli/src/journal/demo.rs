@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tapline_journal::{Home, Journal, SessionEntry, SessionQuery, SqliteJournal};
-use tapline_render::Fold;
 use tapline_testkit::client::Talk;
 use tapline_testkit::scenario::Performance;
 use tapline_testkit::script::Script;
@@ -21,7 +20,7 @@ use super::follow::{follow, has_ended};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::settings;
-use crate::terminal::{Color, of_standard_output};
+use crate::terminal::{ColorArg, configured};
 
 /// How long the demonstration waits for its first row.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,16 +30,12 @@ pub(crate) struct Args {
     /// Do not wait where a model would think
     #[arg(long)]
     fast: bool,
-    /// When to use colour; without this as the setting `color` says
-    #[arg(long, value_enum)]
-    color: Option<Color>,
+    #[command(flatten)]
+    color: ColorArg,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let flags = args
-        .color
-        .map(|color| settings::flag("color", "--color", color.word()));
-    let config = settings::load(flags.into_iter().collect())?;
+    let config = settings::load(args.color.flags())?;
     let home = Home::at(Home::from_env().map_err(failed)?.root().join("demo"));
     let broken = |what: &str| Failure::Io {
         path: "the demonstration".to_owned(),
@@ -78,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 .map_or_else(|| "gave no session".to_owned(), |e| e.to_string()),
         ));
     };
-    let terminal = of_standard_output(config.color.value.into(), Fold::Usual);
+    let terminal = configured(&config);
     follow(&journal, &session, None, &terminal, has_ended)?;
     let _ = child.wait();
     player
