@@ -89,11 +89,27 @@ impl SettingArgs {
             let outcome = super::reach::wait(journal, session, id, false)?;
             if let Some(error) = outcome["error"].as_str() {
                 let error = tapline_render::clean_line(error, true);
-                return Err(Failure::Agent(format!("{setting} could not be set: {error}")));
+                let what = named(&setting);
+                return Err(Failure::Agent(format!("{what} could not be set: {error}")));
             }
         }
         Ok(())
     }
+}
+
+/// What an intent of this kind sets, in words.
+fn named(setting: &serde_json::Value) -> String {
+    let value = |of: &serde_json::Value| of.as_str().map_or_else(|| of.to_string(), str::to_owned);
+    for word in ["model", "mode"] {
+        if !setting[word].is_null() {
+            return format!("the {word} `{}`", value(&setting[word]));
+        }
+    }
+    format!(
+        "the option {}={}",
+        value(&setting["option"]),
+        value(&setting["value"])
+    )
 }
 
 /// What is started: an agent of the catalogue, or a command.

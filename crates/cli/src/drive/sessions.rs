@@ -21,8 +21,8 @@ const PAGES: usize = 1000;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// An agent of the catalogue (see `tapline agents`)
-    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    /// An agent of the catalogue (see `tapline agents`); without one, that of the setting `agent`
+    #[arg(conflicts_with = "command")]
     agent: Option<String>,
     /// The agent's command instead of a name of the catalogue
     #[arg(last = true, value_name = "CMD ARG")]
@@ -42,9 +42,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let config = args.how.config(Vec::new())?;
-    let wanted = match &args.agent {
-        Some(name) => Wanted::Named(name),
-        None => Wanted::Command(&args.command),
+    let default = config.agent.value.clone();
+    let wanted = match (args.agent.as_ref().or(default.as_ref()), args.command.as_slice()) {
+        (_, [_, ..]) => Wanted::Command(&args.command),
+        (Some(name), []) => Wanted::Named(name),
+        (None, []) => {
+            let what = "name an agent (`tapline agents` shows all), or give its command behind `--`";
+            return Err(Failure::Usage(what.to_owned()));
+        }
     };
     let mut options = args.how.new_session(&config, &wanted)?;
     options.begin = Begin::Nothing;
@@ -100,10 +105,11 @@ fn list(hosted: &Hosted, cwd: Option<&str>, as_json: bool) -> Outcome {
         cursor = next;
     }
     if count == 0 && !as_json {
-        writeln!(
-            out,
-            "The agent keeps no session of this folder; --all looks in all."
-        )?;
+        let what = match cwd {
+            Some(_) => "The agent keeps no session of this folder; --all looks in all.",
+            None => "The agent keeps no session.",
+        };
+        writeln!(out, "{what}")?;
     }
     Ok(out.flush()?)
 }

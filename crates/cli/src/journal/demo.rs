@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tapline_journal::{Home, Journal, SessionEntry, SessionQuery, SqliteJournal};
+use tapline_agent::catalogue::Launch;
+use tapline_journal::{Home, Journal, SessionEntry, SessionQuery};
 use tapline_testkit::client::Talk;
 use tapline_testkit::scenario::Performance;
 use tapline_testkit::script::Script;
 
-use super::failed;
 use super::follow::{follow, has_ended};
+use super::{failed, open_at};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::settings;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Err(broken("has no scenario"));
     };
     let performance = scenario.performance();
-    let journal = SqliteJournal::open(&home).map_err(failed)?;
+    let journal = open_at(&home)?;
     let known: Vec<_> = newest(&journal)?.iter().map(|e| e.session.id.clone()).collect();
 
     let mut child = start(args, &home).map_err(|e| broken(&format!("could not be started: {e}")))?;
@@ -86,7 +87,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         out,
         "\nThis was a real process, recorded by `tapline wrap`. Look at it again:"
     )?;
-    writeln!(out, "  TAPLINE_HOME={} tapline show {id}", home.root().display())?;
+    // The line is for a shell: a folder with blanks in its name is quoted.
+    let root = Launch::new(home.root());
+    writeln!(out, "  TAPLINE_HOME={root} tapline show {id}")?;
     writeln!(
         out,
         "To record your own agent, put `tapline wrap --` before its command: `tapline setup EDITOR` shows how."

@@ -51,7 +51,7 @@ use talk::Talk;
 Exit codes: 76 the agent could not be set up · 77 not signed in · 130 interrupted"
 )]
 pub(crate) struct Args {
-    /// An agent of the catalogue (see `tapline agents`)
+    /// An agent of the catalogue (see `tapline agents`); without one, that of the setting `agent`
     #[arg(value_name = "AGENT", conflicts_with = "command")]
     name: Option<String>,
     /// Go on with this session: its id, a beginning of it, or `last`
