@@ -135,7 +135,7 @@ pub(crate) fn is_file(word: &str) -> bool {
 pub(crate) fn open(path: &str) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
     if path == "-" {
         if std::io::stdin().is_terminal() {
-            let what = "is a terminal; name a file, or pipe one in";
+            let what = "is a terminal; name what is to be read, or pipe it in";
             return Err(Failure::Usage(format!("{} {what}", name(path))));
         }
         return Ok((Box::new(std::io::stdin().lock()), None));

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod agents;
+mod clock;
 mod config;
 mod demo_agent;
 #[cfg(unix)]

@@ -8,7 +8,7 @@ use tapline_render::{Chat, Terminal, render_to};
 use crate::failure::Failure;
 use crate::settings::count;
 use crate::terminal::{Output, ViewArgs, configured};
-use crate::{Outcome, input, settings, translate};
+use crate::{Outcome, clock, input, settings, translate};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -92,7 +92,10 @@ fn session(args: &Args) -> Outcome {
     use crate::journal;
     let (_, store) = journal::open()?;
     let entry = journal::find(&*store, &args.what)?;
-    let terminal = terminal(args)?;
+    let terminal = Terminal {
+        minutes_east: clock::minutes_east(entry.changed_ms),
+        ..terminal(args)?
+    };
     if args.follow {
         return match args.json {
             true => journal::follow::follow_json(&*store, &entry, args.last),

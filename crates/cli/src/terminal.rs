@@ -9,12 +9,12 @@ use tapline_render::{Fold, Terminal};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::settings;
+use crate::{clock, settings};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set
+    /// On a terminal, unless `NO_COLOR` or `CLICOLOR=0` is set; everywhere with `CLICOLOR_FORCE`
     Auto,
     /// Always
     Always,
@@ -102,10 +102,13 @@ pub(crate) fn configured(config: &Config) -> Terminal {
 pub(crate) fn of_standard_output(color: Color, fold: Fold) -> Terminal {
     let is_terminal = io::stdout().is_terminal();
     let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|v| v == value);
     let color = match color {
         Color::Always => true,
         Color::Never => false,
-        Color::Auto => !set("NO_COLOR") && (set("CLICOLOR_FORCE") || (is_terminal && !is_dumb())),
+        Color::Auto if set("NO_COLOR") => false,
+        Color::Auto if set("CLICOLOR_FORCE") && !is("CLICOLOR_FORCE", "0") => true,
+        Color::Auto => is_terminal && !is_dumb() && !is("CLICOLOR", "0"),
     };
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     let width = columns
@@ -123,6 +126,7 @@ pub(crate) fn of_standard_output(color: Color, fold: Fold) -> Terminal {
         color,
         unicode,
         fold,
+        minutes_east: clock::minutes_east_now(),
     }
 }
 

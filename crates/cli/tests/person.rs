@@ -170,6 +170,81 @@ fn a_list_fits_a_narrow_terminal() {
     }
 }
 
+#[test]
+fn times_are_local_for_a_person_and_in_utc_for_a_program() {
+    let home = home();
+    let own = env!("CARGO_BIN_EXE_tapline");
+    text(&run(
+        home.path(),
+        &[
+            "exec",
+            "hello",
+            "--format",
+            "quiet",
+            "--",
+            own,
+            "demo-agent",
+            "builtin:echo",
+        ],
+    ));
+    let session = text(&run(home.path(), &["show", "last", "--json"]));
+    let at = session
+        .split("\"at\":\"")
+        .nth(1)
+        .expect("a time")
+        .get(..16)
+        .expect("a moment")
+        .to_owned();
+    let at = at.replace('T', " ");
+    let there = |zone: &str, arguments: &[&str]| {
+        let output = tapline(home.path(), arguments)
+            .env("TZ", zone)
+            .output()
+            .expect("runs");
+        text(&output)
+    };
+    assert!(there("UTC0", &["show", "last"]).contains(&at), "{at}");
+    // Five hours and a half ahead; the zone is spelled in full, so that no machine's data is asked.
+    let ahead = there("XXX-05:30", &["show", "last"]);
+    assert!(!ahead.contains(&at), "{ahead}");
+    let [utc, far] = ["UTC0", "XXX-05:30"].map(|zone| there(zone, &["list"]));
+    let minutes = |list: &str| {
+        let clock = list.split_whitespace().nth(2).expect("a time of day").to_owned();
+        let (hours, minutes) = clock.split_once(':').expect("hours and minutes");
+        60 * hours.parse::<i32>().expect("hours") + minutes.parse::<i32>().expect("minutes")
+    };
+    assert_eq!(
+        (minutes(&far) - minutes(&utc)).rem_euclid(24 * 60),
+        330,
+        "{utc}{far}"
+    );
+    assert_eq!(
+        there("UTC0", &["list", "--json"]),
+        there("XXX-05:30", &["list", "--json"])
+    );
+}
+
+#[test]
+fn colours_are_for_those_who_can_see_them() {
+    let home = home();
+    let file = path(ALLOW);
+    let coloured = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = tapline(home.path(), &["show", &file]);
+        command
+            .args(arguments)
+            .env_remove("NO_COLOR")
+            .env("HOME", home.path());
+        command.envs(variables.iter().copied());
+        text(&command.output().expect("runs")).contains('\u{1b}')
+    };
+    assert!(!coloured(&[], &[]), "a pipe gets none");
+    assert!(coloured(&[("CLICOLOR_FORCE", "1")], &[]));
+    assert!(!coloured(&[("CLICOLOR_FORCE", "0")], &[]));
+    assert!(!coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], &[]));
+    assert!(coloured(&[("NO_COLOR", "1")], &["--color", "always"]));
+    assert!(!coloured(&[], &["--color", "always", "--json"]));
+}
+
 // --- show ---
 
 #[test]

@@ -26,6 +26,7 @@ pub(crate) struct Keep(pub(crate) usize, pub(crate) usize);
 pub(crate) struct View {
     pub(crate) ink: Ink,
     pub(crate) fold: Fold,
+    minutes_east: i16,
 }
 
 impl View {
@@ -38,7 +39,13 @@ impl View {
                 unicode: terminal.unicode,
             },
             fold: terminal.fold,
+            minutes_east: terminal.minutes_east,
         }
+    }
+
+    /// A moment, by the reader's clock.
+    pub(crate) fn moment(&self, time: tapline_timeline::Time) -> Span {
+        self.ink.span(&words::moment(time, self.minutes_east), Style::DIM)
     }
 
     /// What is known of a session.
@@ -113,7 +120,7 @@ impl View {
         if turn.origin == Origin::Agent {
             facts.push(ink.span("begun by the agent", MAGENTA));
         }
-        facts.extend(row.at.map(|at| ink.span(&words::moment(at), Style::DIM)));
+        facts.extend(row.at.map(|at| self.moment(at)));
         facts.push(self.verdict(turn));
         let took = turn.duration_ms.or_else(|| words::took(row));
         facts.extend(took.map(|ms| ink.span(&words::duration(ms), Style::DIM)));

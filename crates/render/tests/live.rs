@@ -14,6 +14,7 @@ const TERMINAL: Terminal = Terminal {
     color: false,
     unicode: true,
     fold: Fold::Usual,
+    minutes_east: 0,
 };
 
 fn told(live: &mut Live, change: &Change<'_>) -> String {

@@ -8,10 +8,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tapline_agent::host::{Begin, CallError, Hosted};
 use tapline_journal::MemoryJournal;
+use tapline_timeline::Time;
 
 use super::agent::{AgentArgs, Wanted, failed_to_start};
 use crate::failure::Failure;
-use crate::{Outcome, translate};
+use crate::{Outcome, clock, translate};
 
 /// How long an agent may take for one page.
 const PAGE: Duration = Duration::from_secs(60);
@@ -117,7 +118,11 @@ fn list(hosted: &Hosted, cwd: Option<&str>, as_json: bool) -> Outcome {
 fn line(out: &mut impl Write, session: &Value) -> Outcome {
     let text = |name: &str| clean(session[name].as_str().unwrap_or_default());
     let when = text("updatedAt");
-    let when = when.get(..16).unwrap_or(&when).replace('T', " ");
+    let local = match Time::parse(&when) {
+        Some(Time::At(ms)) => clock::minute(ms),
+        _ => None,
+    };
+    let when = local.unwrap_or(when);
     writeln!(
         out,
         "{}  {when}  {}  {}",

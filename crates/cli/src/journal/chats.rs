@@ -11,7 +11,7 @@ use super::{failed, find, many, open};
 use crate::failure::{Failure, say};
 use crate::settings::count;
 use crate::terminal::{shortened, told_width};
-use crate::{Outcome, translate};
+use crate::{Outcome, clock, translate};
 
 /// Widest title, in columns.
 const TITLE: usize = 100;
@@ -19,7 +19,7 @@ const TITLE: usize = 100;
 const FIRST_ROWS: usize = 8;
 
 #[derive(clap::Args)]
-#[command(after_help = "Times are in UTC. Examples:
+#[command(after_help = "Times are local; with --json they are in UTC.\n\nExamples:
   tapline list --status waiting
   tapline list --json -n 1000 | jq -r .id")]
 pub(crate) struct ListArgs {
@@ -131,10 +131,7 @@ pub(crate) fn text(
 ) -> Outcome {
     let session = &entry.session;
     let clean = |text: &str| tapline_render::clean_line(text, true);
-    let when = tapline_timeline::Time::At(entry.changed_ms)
-        .rfc3339()
-        .unwrap_or_default();
-    let when = when.get(..16).unwrap_or_default().replace('T', " ");
+    let when = clock::minute(entry.changed_ms).unwrap_or_default();
     let mark = match entry.status {
         Status::Live => "live",
         Status::Waiting => "waits for you",
