@@ -515,6 +515,32 @@ fn the_demonstration_quotes_a_folder_with_blanks() {
     assert!(text(&shown).contains("Turn 1"), "{line}");
 }
 
+// --- prompt ---
+
+#[test]
+fn a_prompt_that_cannot_be_read_is_told_in_a_sentence() {
+    let home = home();
+    let cut = fed(home.path(), &["prompt", "check"], b"{");
+    assert_eq!(code(&cut), 1);
+    let told = String::from_utf8_lossy(&cut.stdout).into_owned();
+    assert!(told.starts_with("the JSON ends where"), "{told}");
+    assert_eq!(said(&cut), "tapline: standard input: 1 fault\n");
+    assert_eq!(
+        text(&fed(home.path(), &["prompt", "check"], b"[]")),
+        "standard input: no faults\n"
+    );
+    let wrong = fed(home.path(), &["prompt", "check"], b"[nothing]");
+    let told = String::from_utf8_lossy(&wrong.stdout).into_owned();
+    assert!(!told.contains("found found"), "{told}");
+    for (command, what) in [("check", "is a folder"), ("media-type", "is a folder")] {
+        let folder = run(home.path(), &["prompt", command, "."]);
+        assert_eq!(code(&folder), 66);
+        assert!(said(&folder).contains(what), "{folder:?}");
+        let missing = run(home.path(), &["prompt", command, "nothing"]);
+        assert_eq!(said(&missing), "tapline: nothing: does not exist\n");
+    }
+}
+
 // --- words, completions, a reader that goes away ---
 
 #[test]
