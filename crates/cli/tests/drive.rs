@@ -565,3 +565,23 @@ fn what_cannot_be_set_or_stopped_is_said_in_words() {
     let send = world.run(&["send", "last", "hello"]);
     assert!(said(&send).contains("PROMPT` goes on with it"), "{}", said(&send));
 }
+
+#[test]
+fn a_reader_that_goes_away_ends_the_session() {
+    let world = World::new();
+    for format in ["text", "json"] {
+        let mut child = world
+            .with_agent(&["exec", "--format", format, "wait"])
+            .spawn()
+            .expect("starts");
+        drop(child.stdout.take());
+        world.until("the prompt has opened its turn", || {
+            let session = world.lines(&["list", "--json"]).into_iter().next()?;
+            (session["rows"].as_u64()? >= 2).then_some(())
+        });
+        // What is printed next finds nobody: a stop by another process, say.
+        let _ = world.run(&["stop", "last"]);
+        let status = world.until("it ends", || child.try_wait().expect("looked"));
+        assert_eq!(status.code(), Some(141), "{format}");
+    }
+}
