@@ -135,7 +135,7 @@ fn a_list_names_a_session_without_a_title_by_its_first_prompt_and_says_that_ther
     assert_eq!(said(&all), "");
     let two = run(home.path(), &["list", "-n", "2"]);
     assert_eq!(text(&two).lines().count(), 2);
-    assert!(said(&two).contains("more than these 2"), "{two:?}");
+    assert!(said(&two).contains("not all sessions"), "{two:?}");
     assert_eq!(
         said(&run(home.path(), &["list", "-n", "3"])),
         "",

@@ -100,9 +100,7 @@ pub(crate) fn list(args: &ListArgs) -> Outcome {
         });
     }
     if !args.json && more {
-        say(format!(
-            "there are more than these {told}; `--limit` lists more, `tapline search` finds words in all"
-        ));
+        say("these are not all sessions; `--limit` lists more, `tapline search` finds words in all");
     }
     Ok(())
 }
