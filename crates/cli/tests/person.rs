@@ -155,18 +155,15 @@ fn a_list_fits_a_narrow_terminal() {
         home.path(),
         &["import", &path("recordings/claude/s1-basic.jsonl"), &path(ALLOW)],
     ));
-    for width in [60, 70, 200] {
+    for (width, lines) in [(40, 6), (60, 6), (70, 4), (200, 2)] {
         let list = tapline(home.path(), &["list"])
             .env("COLUMNS", width.to_string())
             .output()
             .expect("runs");
         let list = text(&list);
-        assert!(
-            list.lines().all(|line| line.chars().count() <= width.max(70)),
-            "{list}"
-        );
-        let expected = if width == 200 { 2 } else { 4 };
-        assert_eq!(list.lines().count(), expected, "{width}: {list}");
+        assert!(list.lines().all(|line| line.chars().count() <= width), "{list}");
+        assert_eq!(list.lines().count(), lines, "{width}: {list}");
+        assert!(list.contains("Fix the typo"), "{width}: {list}");
     }
 }
 
