@@ -72,7 +72,7 @@ impl Held {
 }
 
 impl Translator {
-    /// Opens a session, and reads the frames that were held for it.
+    /// Opens a session. Whoever opens it also lets what was held for it go on its way ([`Translator::release`]).
     pub(crate) fn open(
         &mut self,
         io: &mut Io<'_>,
