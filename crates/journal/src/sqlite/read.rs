@@ -514,6 +514,11 @@ impl<'a> Db<'a> {
 
     /// Number of the last input on a tape.
     pub(super) fn last_input(self, tape: i64) -> Result<u64, Error> {
+        Ok(self.stored_input(tape)?.max(self.tail(tape)?.last_input()))
+    }
+
+    /// Number of the last input in the tables.
+    pub(super) fn stored_input(self, tape: i64) -> Result<u64, Error> {
         let (from, to) = session_range(tape);
         let last: Option<u64> = self.one(
             "reading the tape",
@@ -522,7 +527,7 @@ impl<'a> Db<'a> {
             [from, to],
             |row| row.get(0),
         )?;
-        Ok(last.unwrap_or(0).max(self.tail(tape)?.last_input()))
+        Ok(last.unwrap_or(0))
     }
 }
 

@@ -44,7 +44,7 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration {
         sql: include_str!("schema3.sql"),
-        hash: "26e67f8a3d26fe8211208f40a51731ce6628250652a1939768a872ffbccc61e0",
+        hash: "0ccdc0edba6087b687ddc88452066200d6998d1fd03f03722ab9608cc71c8639",
     },
 ];
 
