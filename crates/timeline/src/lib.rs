@@ -66,6 +66,7 @@ mod readable;
 mod row;
 mod row_json;
 mod time;
+mod weight;
 mod word;
 
 pub use assembler::{Assembler, Counters, Cx};
