@@ -6,18 +6,17 @@ use tapline_timeline::{
     Ask, Authorization, Body, Choice, Compaction, CompactionState, Content, Delivery, Diff, Effect, End,
     FileChange, Helper, Media, Message, Origin, Outcome, Part, Plan, PlanState, Question, Request,
     RequestState, Row, Session, SessionMessage, Status, Task, TextState, Time, Tone, Tool, ToolItem,
-    ToolState, Turn, Unknown, User, WorkState,
+    ToolState, Turn, Unknown, User, WorkState, outline,
 };
 
-use crate::order::told;
 use crate::safe::{code, fenced, inline, line, nested, quoted};
 
 /// Writes a session and its rows (in the order of `seq`) as Markdown: CommonMark with GitHub's tables and task lists.
 pub fn markdown(session: &Session, rows: &[Arc<Row>]) -> String {
     let mut page = Page::default();
     page.session(session);
-    for row in told(rows) {
-        page.row(row);
+    for place in outline(rows) {
+        page.row(&rows[place.row]);
     }
     page.out
 }
