@@ -138,6 +138,15 @@ impl<'a> Script<'a> {
             .map(|row| row.seq)
             .collect();
         let pick = |dice: &mut Dice| open[dice.roll(open.len() as u64) as usize];
+        // Half of the time text streams, with little in between, and some of it is saved before the rest comes.
+        if self.cursor / STREAM % 2 == 1 && !open.is_empty() && self.dice.roll(16) > 0 {
+            let seq = pick(&mut self.dice);
+            self.append(seq, &format!("chunk {} é\n", self.cursor));
+            if self.dice.roll(4) == 0 && self.writer.is_some() {
+                self.flush();
+            }
+            return;
+        }
         match self.dice.roll(10) {
             0 => {
                 let kinds = ["assistant", "reasoning"];
@@ -189,6 +198,9 @@ impl<'a> Script<'a> {
         }
     }
 }
+
+/// Changes until a chat streams, and until it stops to.
+const STREAM: u64 = 64;
 
 /// Output of a tool; often enough of it is more than a row holds itself.
 const OUTPUT: &str = "output ";

@@ -42,6 +42,10 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("schema2.sql"),
         hash: "821a76d20dc79d1c0726ab609660e4355098bd1d13f3232c9aba97b7bbb1c799",
     },
+    Migration {
+        sql: include_str!("schema3.sql"),
+        hash: "0ccdc0edba6087b687ddc88452066200d6998d1fd03f03722ab9608cc71c8639",
+    },
 ];
 
 /// The newest format.
