@@ -5,9 +5,12 @@
 //! transaction keeps them apart. Rows and inputs are keyed by `session << 40 | seq` and `tape << 40 | number`: a window
 //! of a session is one stretch of the table.
 
+mod cut;
 mod engine;
 mod find;
+mod held;
 mod intents;
+mod log;
 mod owner;
 mod read;
 mod schema;
@@ -30,8 +33,11 @@ use crate::journal::Journal;
 use crate::model::*;
 use crate::writer::{Backend, Begun, Slot, Writer, WriterOptions};
 
+pub use cut::CutLog;
 use engine::{Engine, Queue};
 pub use engine::{GROUP_COMMIT, RETRY};
+use held::Held;
+pub use log::{LogDamage, LogFault};
 use read::Db;
 pub use schema::LOCK_WAIT;
 use store::Store;
@@ -68,6 +74,8 @@ struct Shared {
     queue: Arc<Queue>,
     readers: Mutex<Vec<Connection>>,
     changes: Arc<Changes>,
+    /// Goes after the connections do.
+    _held: Arc<Held>,
 }
 
 /// Wakes those who wait for a change.
@@ -116,7 +124,8 @@ impl SqliteJournal {
     /// # Errors
     /// As [`SqliteJournal::open`].
     pub fn open_with(home: &Home, options: SqliteOptions) -> Result<Self, Error> {
-        let conn = schema::open(home)?;
+        let (conn, held) = schema::open(home)?;
+        let held = Arc::new(held);
         let path = home.database();
         if let Some(bytes) = options.max_bytes {
             let page = schema::pragma(&conn, &path, "page_size")?.max(1);
@@ -135,6 +144,7 @@ impl SqliteJournal {
             queue: Arc::clone(&queue),
             store: Store::new(conn, path.clone(), home.live()),
             on_commit: Box::new(move || bump.bump()),
+            _held: Arc::clone(&held),
         };
         let handle = std::thread::Builder::new()
             .name("tapline-journal".to_owned())
@@ -149,6 +159,7 @@ impl SqliteJournal {
             queue: Arc::clone(&queue),
             readers: Mutex::default(),
             changes,
+            _held: held,
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -157,6 +168,16 @@ impl SqliteJournal {
                 handle: Some(handle),
             }),
         })
+    }
+
+    /// Gives up what stands behind damage in the log of a journal that cannot be opened for it ([`Error::DamagedLog`]), and
+    /// keeps a copy of all that there was. Nothing is done where the log is not damaged.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] while any process has the journal open; [`Error::Full`] where there is no room for the copy. Nothing
+    /// is changed then.
+    pub fn cut_log(home: &Home) -> Result<Option<CutLog>, Error> {
+        cut::cut_log(home)
     }
 
     /// The file.
@@ -469,7 +490,16 @@ impl Journal for SqliteJournal {
         };
         let say = |error| sql_error(&self.shared.path, "checking", error);
         conn.execute_batch("BEGIN").map_err(say)?;
-        db.verify(session)
+        let mut findings = db.verify(session)?;
+        if session.is_none()
+            && let Err(error) = log::check_beside(&self.shared.path)
+        {
+            findings.push(Finding {
+                about: None,
+                text: error.to_string(),
+            });
+        }
+        Ok(findings)
     }
 }
 
