@@ -274,6 +274,12 @@ impl Head {
         }
     }
 
+    /// Whether its log was begun anew after one with these salts, which stands in the file whole: that counts the first
+    /// salt up and rolls the second.
+    fn is_after(&self, salts: Salts) -> bool {
+        self.number(16) == number(&salts, 0).wrapping_add(1) && self.number(20) != number(&salts, 4)
+    }
+
     /// Every shape that the frames may have, the likeliest first.
     fn guesses(&self) -> impl Iterator<Item = Shape> {
         let said = Shape {
@@ -428,8 +434,7 @@ impl<'a> Frames<'a> {
             let salts = self.salts();
             let follows = before.is_none_or(|before| before == salts)
                 && seeds.iter().any(|seed| self.follows(*seed, salts));
-            // A log that is begun anew counts its first salt up. What the head left behind is in the file already.
-            let is_left = head.number(16) == number(&salts, 0).wrapping_add(1);
+            let is_left = head.is_after(salts);
             if follows && !is_left {
                 damage.frames += 1;
                 damage.transactions += u64::from(self.ends_transaction());

@@ -11,13 +11,13 @@ use tapline_journal::*;
 use tapline_timeline::{Row, SessionId};
 
 /// A writer in a process of its own.
-pub struct Torment {
+pub(crate) struct Torment {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Torment {
-    pub fn start(home: &Path, session: &str, seed: u64, steps: u64) -> Self {
+    pub(crate) fn start(home: &Path, session: &str, seed: u64, steps: u64) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_journal-torment"))
             .args([
                 home.as_os_str(),
@@ -34,7 +34,7 @@ impl Torment {
     }
 
     /// Reads reports until there are so many, kills the process, and gives the last cursor it reported.
-    pub fn kill_after(mut self, reports: u64) -> u64 {
+    pub(crate) fn kill_after(mut self, reports: u64) -> u64 {
         let mut saved = 0;
         let mut count = 0;
         while count < reports {
@@ -51,7 +51,7 @@ impl Torment {
         saved
     }
 
-    pub fn finish(mut self) -> u64 {
+    pub(crate) fn finish(mut self) -> u64 {
         let done = self
             .lines
             .by_ref()
@@ -67,7 +67,7 @@ fn cursor_of(line: &str) -> Option<u64> {
 }
 
 /// The chat of `seed` after so many changes.
-pub fn chat(session: &str, seed: u64, cursor: u64) -> Vec<Row> {
+pub(crate) fn chat(session: &str, seed: u64, cursor: u64) -> Vec<Row> {
     let mut script = Script::new(session, seed);
     while script.cursor() < cursor {
         script.step();
@@ -76,7 +76,7 @@ pub fn chat(session: &str, seed: u64, cursor: u64) -> Vec<Row> {
 }
 
 /// What stands in the file is a prefix of the chat, rows and tape alike, that holds what was reported.
-pub fn check_prefix(journal: &dyn Journal, session: &str, seed: u64, saved: u64) -> u64 {
+pub(crate) fn check_prefix(journal: &dyn Journal, session: &str, seed: u64, saved: u64) -> u64 {
     let id = SessionId::from(session);
     let cursor = journal
         .follow(
