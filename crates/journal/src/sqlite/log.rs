@@ -527,3 +527,6 @@ fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     part.copy_from_slice(&bytes[at..at + N]);
     part
 }
+
+#[cfg(test)]
+mod tests;
