@@ -163,6 +163,43 @@ fn a_hole_is_told() {
     }
 }
 
+/// Two broken frames, of which the second ends the last transaction but one.
+#[test]
+fn a_broken_end_that_was_built_upon_is_told() {
+    let mut made = Made::new(SMALL, SALTS);
+    made.transaction(4).transaction(3).transaction(2);
+    for frame in [6, 7] {
+        let at = made.offset(frame);
+        made.bytes[at + 300] ^= 1;
+    }
+    let damage = Place::new().find(&made.bytes).unwrap();
+    assert!(matches!(damage.fault, LogFault::Frame { number: 6, .. }));
+    assert_eq!((damage.frames, damage.transactions), (2, 1));
+}
+
+/// One frame is enough, and each bit of the head counts.
+#[test]
+fn a_damaged_head_is_told_by_the_first_frame() {
+    let place = Place::new();
+    let mut made = Made::new(SMALL, SALTS);
+    made.transaction(1);
+    for bit in 0..Head::BYTES * 8 {
+        made.bytes[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(
+            place.find(&made.bytes).unwrap().fault,
+            LogFault::Head,
+            "bit {bit}"
+        );
+        made.bytes[bit / 8] ^= 1 << (bit % 8);
+    }
+    // Nothing at all, which has a checksum of nothing, is no frame.
+    for head in [0, 0x5a] {
+        let mut bytes = vec![0; 20_000];
+        bytes[..Head::BYTES].fill(head);
+        assert_eq!(place.find(&bytes), None);
+    }
+}
+
 /// The first frame of the last transaction, torn within its head: the mark is one of an earlier use of the file, and the
 /// checksum is new.
 #[test]
