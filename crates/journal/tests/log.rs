@@ -447,8 +447,11 @@ fn a_damaged_log_is_cut_when_somebody_says_so() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn a_journal_that_somebody_has_open_is_not_cut() {
+    use std::os::unix::fs::FileExt;
+
     let seed = seed();
     let dir = tempfile::tempdir().unwrap();
     let home = Home::at(dir.path());
@@ -469,7 +472,6 @@ fn a_journal_that_somebody_has_open_is_not_cut() {
     // Only the byte is written, so that nothing that the other appends meanwhile is lost.
     let mut byte = [0];
     let file = fs::File::options().read(true).write(true).open(&log).unwrap();
-    use std::os::unix::fs::FileExt;
     file.read_exact_at(&mut byte, HEAD as u64 + 16).unwrap();
     file.write_all_at(&[byte[0] ^ 1], HEAD as u64 + 16).unwrap();
     assert!(matches!(

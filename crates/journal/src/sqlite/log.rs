@@ -29,7 +29,7 @@
 //! other salts, while we look: the index is read before the frames, the head before and after them, and damage is
 //! believed only when a second look, begun after the first ended, sees the same. What was still being written at the
 //! first is whole at the second. (SQLite repeats the last frame of a commit on devices that lose what stands beside a
-//! write, which would break the first rule; on no system does it take a device for one unless it is told to.)
+//! write, which would break the first rule; on Unix and Windows it takes no device for one unless it is told to.)
 //!
 //! A log of 4 MiB is checked in 0.8 ms here (release build, from the page cache), in the memory of one frame and a buffer.
 //! What a longer use of the log left behind its end is read as well.
@@ -93,14 +93,14 @@ impl fmt::Display for LogDamage {
             )?,
         }
         if self.frames > 0 {
-            let (frames, transactions) = (self.frames, self.transactions);
+            let (frames, ends) = (self.frames, self.transactions);
             write!(
                 f,
-                "; behind it stand {frames} whole frames, {transactions} of which end a transaction"
+                "; whole frames behind it: {frames}, ends of transactions among them: {ends}"
             )?;
         }
         if let Some(committed) = self.committed {
-            write!(f, "; {committed} frames were committed")?;
+            write!(f, "; frames that were committed: {committed}")?;
         }
         Ok(())
     }

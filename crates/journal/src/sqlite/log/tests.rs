@@ -136,7 +136,7 @@ fn what_stands_behind_is_counted() {
         "{sentence}"
     );
     assert!(
-        sentence.ends_with("7 whole frames, 3 of which end a transaction"),
+        sentence.ends_with("whole frames behind it: 7, ends of transactions among them: 3"),
         "{sentence}"
     );
 }
