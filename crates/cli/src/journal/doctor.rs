@@ -8,7 +8,14 @@ use super::{failed, wrap};
 use crate::Outcome;
 use crate::failure::Failure;
 
-pub(crate) fn run() -> Outcome {
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Where the journal's log is damaged: keep a copy of everything, and go on with what stands before the damage
+    #[arg(long)]
+    cut_log: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
     let mut out = std::io::stdout().lock();
     let mut faults = 0;
     let home = Home::from_env().map_err(failed)?;
@@ -26,6 +33,17 @@ pub(crate) fn run() -> Outcome {
         home.database().display(),
         size as f64 / 1e6
     )?;
+    if args.cut_log {
+        match SqliteJournal::cut_log(&home).map_err(failed)? {
+            Some(cut) => writeln!(
+                out,
+                "{}; the journal goes on with what stands before that, and a copy of all there was is in {}",
+                cut.damage,
+                cut.copy.display()
+            )?,
+            None => writeln!(out, "the log is not damaged; nothing was cut")?,
+        }
+    }
     match SqliteJournal::open(&home) {
         Ok(journal) => {
             match wrap::fold_in(&home) {
