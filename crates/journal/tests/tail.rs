@@ -426,7 +426,9 @@ fn a_tail_that_goes_on_from_what_was_cut_off_the_log_goes_to_the_copy() {
     fs::write(&log, bytes).unwrap();
     let error = SqliteJournal::open(&home).err().expect("a damaged log is told");
     assert!(matches!(error, Error::DamagedLog { .. }), "{error}");
-    let cut = SqliteJournal::cut_log(&home).unwrap().expect("there is something to cut");
+    let cut = SqliteJournal::cut_log(&home)
+        .unwrap()
+        .expect("there is something to cut");
     assert!(cut.copy.join("1.tail").exists());
     assert!(!tail(&home).exists());
     let journal = SqliteJournal::open(&home).unwrap();

@@ -12,6 +12,7 @@ mod held;
 mod intake;
 mod intents;
 mod log;
+mod news;
 mod owner;
 mod read;
 mod schema;
