@@ -474,10 +474,9 @@ fn colours_are_for_those_who_want_them() {
 
 #[test]
 fn help_fits_a_narrow_terminal() {
-    if !has_tmux() {
+    let Some(place) = Place::new(&script(&[])) else {
         return;
-    }
-    let place = Place::new(&script(&[]));
+    };
     let pane = place.chat(&[]);
     pane.resize(48, 60);
     pane.say("/help");
