@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use tapline_journal::{Home, Journal as _, SqliteJournal};
+use tapline_journal::{Error, Home, Journal as _, SqliteJournal};
 
 use super::{failed, wrap};
 use crate::Outcome;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         size as f64 / 1e6
     )?;
     if args.cut_log {
-        match SqliteJournal::cut_log(&home).map_err(failed)? {
+        match SqliteJournal::cut_log(&home).map_err(not_cut)? {
             Some(cut) => writeln!(
                 out,
                 "{}; the journal goes on with what stands before that, and a copy of all there was is in {}",
@@ -90,5 +90,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     match faults {
         0 => Ok(writeln!(out, "all is well")?),
         n => Err(Failure::NotThere(format!("{n} things need attention"))),
+    }
+}
+
+/// Nobody waits for a lock here: whoever has the journal open may have it so for days.
+fn not_cut(error: Error) -> Failure {
+    match error {
+        Error::Locked { path, .. } => Failure::Journal(format!(
+            "The journal {} is open in another process. Nothing was changed; end that process and run this again.",
+            path.display()
+        )),
+        error => failed(error),
     }
 }
