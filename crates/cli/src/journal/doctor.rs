@@ -3,14 +3,10 @@
 use std::io::{StdoutLock, Write};
 use std::path::Path;
 
-<<<<<<< HEAD
 use tapline_agent::catalogue::Catalogue;
 use tapline_agent::config::{self, Config, KEYS, Layers};
 use tapline_agent::policy::Policy;
-use tapline_journal::{HOME_VARIABLE, Home, Journal as _, SqliteJournal};
-=======
-use tapline_journal::{Error, Home, Journal as _, SqliteJournal};
->>>>>>> s3-wal
+use tapline_journal::{Error, HOME_VARIABLE, Home, Journal as _, SqliteJournal};
 
 use super::{failed, many, open_at, wrap};
 use crate::Outcome;
@@ -28,7 +24,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         out: std::io::stdout().lock(),
         faults: 0,
     };
-<<<<<<< HEAD
     writeln!(doctor.out, "tapline {}", env!("CARGO_PKG_VERSION"))?;
     doctor.configuration()?;
     doctor.journal(args)?;
@@ -40,25 +35,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 "{} {need} attention",
                 many(n as u64, "thing")
             )))
-=======
-    writeln!(out, "folder   {} ({from})", home.root().display())?;
-    let size = std::fs::metadata(home.database()).map(|m| m.len()).unwrap_or(0);
-    writeln!(
-        out,
-        "journal  {} ({:.1} MB)",
-        home.database().display(),
-        size as f64 / 1e6
-    )?;
-    if args.cut_log {
-        match SqliteJournal::cut_log(&home).map_err(not_cut)? {
-            Some(cut) => writeln!(
-                out,
-                "{}; the journal goes on with what stands before that, and a copy of all there was is in {}",
-                cut.damage,
-                cut.copy.display()
-            )?,
-            None => writeln!(out, "the log is not damaged; nothing was cut")?,
->>>>>>> s3-wal
         }
     }
 }
@@ -150,7 +126,7 @@ impl Doctor {
         };
         writeln!(self.out, "folder   {} ({from})", home.root().display())?;
         if args.cut_log {
-            match SqliteJournal::cut_log(&home).map_err(failed)? {
+            match SqliteJournal::cut_log(&home).map_err(not_cut)? {
                 Some(cut) => writeln!(
                     self.out,
                     "{}; the journal goes on with what stands before that, and a copy of all there was is in {}",
