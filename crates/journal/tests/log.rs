@@ -47,6 +47,8 @@ struct Copy {
 impl Left {
     /// A chat that is killed after some reports: a log of many transactions, the first of which stands at its begin.
     fn new(seed: u64) -> Self {
+        // A chat that stands in tables: the log holds what was saved.
+        let seed = seed & !1;
         let dir = tempfile::tempdir().unwrap();
         let saved = Torment::start(dir.path(), SESSION, seed, 1_000_000).kill_after(10);
         let at = |name: &str| fs::read(dir.path().join(name)).unwrap();
@@ -308,7 +310,7 @@ fn with_its_index_the_last_transaction_is_told_too() {
         assert!(check_prefix(&copy.open().unwrap(), SESSION, left.seed, 0) >= left.saved);
     }
     // Nor does the index of another log say anything.
-    let other = Left::new(seed.wrapping_add(1));
+    let other = Left::new(seed.wrapping_add(2));
     let copy = left.copy(&left.log, Some(&other.index));
     assert!(check_prefix(&copy.open().unwrap(), SESSION, left.seed, 0) >= left.saved);
 }
@@ -320,7 +322,7 @@ fn a_torn_end_is_no_damage() {
     let seed = seed();
     let mut dice = dice(seed);
     let left = Left::new(seed);
-    let other = Left::new(seed.wrapping_add(1));
+    let other = Left::new(seed.wrapping_add(2));
     let [.., third, before, last] = left.ends()[..] else {
         unreachable!()
     };
