@@ -109,9 +109,12 @@ fn cut(path: &Path, live: &Path) -> Result<(), Error> {
         path,
         tails: None,
     };
+    // Of a journal whose first frame was hit, no table is left.
+    let is_empty = schema::pragma(&conn, path, "user_version")? == 0;
     for (file, tape) in tail::all(live) {
+        let stored = if is_empty { 0 } else { db.stored_input(tape)? };
         if let Ok(Found::Content(content)) = tail::find(live, tape)
-            && content.base > Some(db.stored_input(tape)?)
+            && content.base > Some(stored)
         {
             fs::remove_file(&file).map_err(|error| file_error(&file, "removing it", error))?;
         }
