@@ -98,7 +98,7 @@ enum Command {
     Rebuild(journal::rebuild::RebuildArgs),
     /// Tell where things are, what is wrong, and what to do
     #[cfg(unix)]
-    Doctor,
+    Doctor(journal::doctor::Args),
     /// Remove a session with everything that only it has
     #[cfg(unix)]
     Forget(journal::chats::ForgetArgs),
@@ -171,7 +171,7 @@ fn main() -> std::process::ExitCode {
         #[cfg(unix)]
         Command::Rebuild(args) => journal::rebuild::rebuild(&args),
         #[cfg(unix)]
-        Command::Doctor => journal::doctor::run(),
+        Command::Doctor(args) => journal::doctor::run(&args),
         #[cfg(unix)]
         Command::Forget(args) => journal::chats::forget(&args),
         #[cfg(unix)]

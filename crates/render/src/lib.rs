@@ -23,9 +23,7 @@
 
 mod clean;
 mod live;
-
 mod markdown;
-mod outline;
 mod paper;
 mod tool;
 mod view;
@@ -35,9 +33,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use tapline_timeline::{Body, Kind, Row, Session, SessionId};
+use tapline_timeline::{Body, Kind, Row, Session, SessionId, outline};
 
-use outline::outline;
 use paper::{Block, Ink, Style};
 use view::View;
 

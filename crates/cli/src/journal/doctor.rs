@@ -6,20 +6,27 @@ use std::path::Path;
 use tapline_agent::catalogue::Catalogue;
 use tapline_agent::config::{self, Config, KEYS, Layers};
 use tapline_agent::policy::Policy;
-use tapline_journal::{HOME_VARIABLE, Home, Journal as _};
+use tapline_journal::{Error, HOME_VARIABLE, Home, Journal as _, SqliteJournal};
 
 use super::{failed, many, open_at, wrap};
 use crate::Outcome;
 use crate::failure::Failure;
 
-pub(crate) fn run() -> Outcome {
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Where the journal's log is damaged: keep a copy of everything, and go on with what stands before the damage
+    #[arg(long)]
+    cut_log: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
     let mut doctor = Doctor {
         out: std::io::stdout().lock(),
         faults: 0,
     };
     writeln!(doctor.out, "tapline {}", env!("CARGO_PKG_VERSION"))?;
     doctor.configuration()?;
-    doctor.journal()?;
+    doctor.journal(args)?;
     match doctor.faults {
         0 => Ok(writeln!(doctor.out, "all is well")?),
         n => {
@@ -106,7 +113,7 @@ impl Doctor {
     }
 
     /// The folder, the journal in it, and what was left beside it.
-    fn journal(&mut self) -> Outcome {
+    fn journal(&mut self, args: &Args) -> Outcome {
         let home = match Home::from_env() {
             Ok(home) => home,
             Err(error) => return self.fault(error),
@@ -118,6 +125,17 @@ impl Doctor {
             "the platform's data folder"
         };
         writeln!(self.out, "folder   {} ({from})", home.root().display())?;
+        if args.cut_log {
+            match SqliteJournal::cut_log(&home).map_err(not_cut)? {
+                Some(cut) => writeln!(
+                    self.out,
+                    "{}; the journal goes on with what stands before that, and a copy of all there was is in {}",
+                    cut.damage,
+                    cut.copy.display()
+                )?,
+                None => writeln!(self.out, "the log is not damaged; nothing was cut")?,
+            }
+        }
         let journal = match open_at(&home) {
             Ok(journal) => journal,
             Err(error) => {
@@ -185,5 +203,16 @@ fn size(home: &Home) -> String {
         0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
         1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
         _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
+
+/// Nobody waits for a lock here: whoever has the journal open may have it so for days.
+fn not_cut(error: Error) -> Failure {
+    match error {
+        Error::Locked { path, .. } => Failure::Journal(format!(
+            "The journal {} is open in another process. Nothing was changed; end that process and run this again.",
+            path.display()
+        )),
+        error => failed(error),
     }
 }

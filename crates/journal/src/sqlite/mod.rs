@@ -5,14 +5,22 @@
 //! transaction keeps them apart. Rows and inputs are keyed by `session << 40 | seq` and `tape << 40 | number`: a window
 //! of a session is one stretch of the table.
 
+mod cut;
 mod engine;
 mod find;
+mod held;
+mod intake;
 mod intents;
+mod log;
+mod news;
 mod owner;
 mod read;
 mod schema;
 mod store;
+mod tail;
+mod tails;
 mod tapes;
+mod taping;
 mod verify;
 
 use std::collections::HashSet;
@@ -30,11 +38,15 @@ use crate::journal::Journal;
 use crate::model::*;
 use crate::writer::{Backend, Begun, Slot, Writer, WriterOptions};
 
+pub use cut::CutLog;
 use engine::{Engine, Queue};
 pub use engine::{GROUP_COMMIT, RETRY};
+use held::Held;
+pub use log::{LogDamage, LogFault};
 use read::Db;
 pub use schema::LOCK_WAIT;
 use store::Store;
+use tails::Tails;
 
 /// Bits of a key below the session or tape.
 const SHIFT: u32 = 40;
@@ -68,6 +80,8 @@ struct Shared {
     queue: Arc<Queue>,
     readers: Mutex<Vec<Connection>>,
     changes: Arc<Changes>,
+    /// Goes after the connections do.
+    _held: Arc<Held>,
 }
 
 /// Wakes those who wait for a change.
@@ -82,6 +96,8 @@ struct Seen {
     mark: u64,
     /// SQLite's own count of what others wrote, as the watching connection saw it last.
     version: i64,
+    /// What the tails were like then.
+    tails: u64,
     looked: Option<Instant>,
     watch: Option<Connection>,
 }
@@ -116,7 +132,8 @@ impl SqliteJournal {
     /// # Errors
     /// As [`SqliteJournal::open`].
     pub fn open_with(home: &Home, options: SqliteOptions) -> Result<Self, Error> {
-        let conn = schema::open(home)?;
+        let (conn, held) = schema::open(home)?;
+        let held = Arc::new(held);
         let path = home.database();
         if let Some(bytes) = options.max_bytes {
             let page = schema::pragma(&conn, &path, "page_size")?.max(1);
@@ -135,6 +152,7 @@ impl SqliteJournal {
             queue: Arc::clone(&queue),
             store: Store::new(conn, path.clone(), home.live()),
             on_commit: Box::new(move || bump.bump()),
+            _held: Arc::clone(&held),
         };
         let handle = std::thread::Builder::new()
             .name("tapline-journal".to_owned())
@@ -149,6 +167,7 @@ impl SqliteJournal {
             queue: Arc::clone(&queue),
             readers: Mutex::default(),
             changes,
+            _held: held,
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -159,6 +178,16 @@ impl SqliteJournal {
         })
     }
 
+    /// Gives up what stands behind damage in the log of a journal that cannot be opened for it ([`Error::DamagedLog`]), and
+    /// keeps a copy of all that there was. Nothing is done where the log is not damaged.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] while any process has the journal open; [`Error::Full`] where there is no room for the copy. Nothing
+    /// is changed then.
+    pub fn cut_log(home: &Home) -> Result<Option<CutLog>, Error> {
+        cut::cut_log(home)
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.shared.path
@@ -166,32 +195,51 @@ impl SqliteJournal {
 }
 
 impl Shared {
-    /// Reads at one moment.
-    fn read<T>(&self, read: impl FnOnce(Db<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    /// Reads at one moment: what stands in the tables, and in the tails that belong to them.
+    fn read<T>(&self, read: impl Fn(Db<'_>) -> Result<T, Error>) -> Result<T, Error> {
         let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let conn = match idle {
             Some(conn) => conn,
             None => self.reader()?,
         };
-        let say = |error| sql_error(&self.path, "reading", error);
-        conn.prepare_cached("BEGIN")
-            .and_then(|mut s| s.execute([]))
-            .map_err(say)?;
-        let result = read(Db {
-            conn: &conn,
-            path: &self.path,
-        });
-        let ended = conn
-            .prepare_cached("COMMIT")
-            .and_then(|mut s| s.execute([]))
-            .map_err(say);
-        if ended.is_ok() {
+        let (result, sound) = self.read_with(&conn, read);
+        if sound {
             let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
             if readers.len() < IDLE_READERS {
                 readers.push(conn);
             }
         }
         result
+    }
+
+    /// The same with a connection; says whether it can be used again. A tail that was taken in between the beginning of the
+    /// transaction and the look at it belongs to younger tables: they are looked at again.
+    fn read_with<T>(
+        &self,
+        conn: &Connection,
+        read: impl Fn(Db<'_>) -> Result<T, Error>,
+    ) -> (Result<T, Error>, bool) {
+        let say = |error| sql_error(&self.path, "reading", error);
+        let run = |sql| {
+            conn.prepare_cached(sql)
+                .and_then(|mut s| s.execute([]))
+                .map_err(say)
+        };
+        let tails = Tails::new(&self.live);
+        loop {
+            if let Err(error) = run("BEGIN") {
+                return (Err(error), false);
+            }
+            let result = read(Db {
+                conn,
+                path: &self.path,
+                tails: Some(&tails),
+            });
+            let sound = run("COMMIT").is_ok();
+            if !sound || tails.were_right() {
+                return (result, sound);
+            }
+        }
     }
 
     fn reader(&self) -> Result<Connection, Error> {
@@ -251,8 +299,9 @@ impl Shared {
             .prepare_cached("PRAGMA data_version")
             .and_then(|mut s| s.query_row([], |row| row.get(0)))
             .map_err(|error| sql_error(&self.path, "looking for changes", error))?;
-        if version != seen.version {
-            seen.version = version;
+        let tails = tails::look(&self.live);
+        if (version, tails) != (seen.version, seen.tails) {
+            (seen.version, seen.tails) = (version, tails);
             seen.mark += 1;
             self.changes.moved.notify_all();
         }
@@ -463,13 +512,16 @@ impl Journal for SqliteJournal {
         // A connection of its own: the check of the word index trusts what its connection remembers of it, which may be
         // older than the file.
         let conn = self.shared.reader()?;
-        let db = Db {
-            conn: &conn,
-            path: &self.shared.path,
-        };
-        let say = |error| sql_error(&self.shared.path, "checking", error);
-        conn.execute_batch("BEGIN").map_err(say)?;
-        db.verify(session)
+        let mut findings = self.shared.read_with(&conn, |db| db.verify(session)).0?;
+        if session.is_none()
+            && let Err(error) = log::check_beside(&self.shared.path)
+        {
+            findings.push(Finding {
+                about: None,
+                text: error.to_string(),
+            });
+        }
+        Ok(findings)
     }
 }
 

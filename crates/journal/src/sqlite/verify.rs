@@ -42,8 +42,10 @@ impl Db<'_> {
             [session.map(|session| session.as_str())],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
+        // The tables by themselves: a tail that is broken is a finding of its tape.
+        let tables = Self { tails: None, ..self };
         for (number, id) in &sessions {
-            self.verify_session(*number, id, &mut findings)?;
+            tables.verify_session(*number, id, &mut findings)?;
         }
         let tapes: Vec<(i64, String)> = self.list(
             "checking tapes",
@@ -169,6 +171,20 @@ impl Db<'_> {
                 ));
             }
             next = last + 1;
+        }
+        match self.tail(tape) {
+            Err(error @ Error::Damaged { .. }) => say(error.to_string()),
+            Err(error) => return Err(error),
+            Ok(tail) => {
+                for (first, last) in tail.records.iter().filter_map(|record| record.numbers) {
+                    if first < next {
+                        say(format!(
+                            "The tail begins at input {first}, which stands on the tape already."
+                        ));
+                    }
+                    next = last + 1;
+                }
+            }
         }
         Ok(())
     }

@@ -1,0 +1,3 @@
+-- Format 3. Never edited: a later format is another file. SCHEMA.md explains it.
+-- The tables are those of format 2. What streams may stand in a tail beside the file (`live/N.tail`), which whoever settles a
+-- session must take in: who knows no tails must not write here.
