@@ -599,10 +599,7 @@ fn long_recording() -> String {
 
 #[test]
 fn a_pager_that_is_left_is_no_failure_and_ctrl_c_is_for_the_pager() {
-    if !has_tmux() {
-        return;
-    }
-    let place = Place::new("");
+    let Some(place) = Place::new("") else { return };
     place.file("long.jsonl", long_recording().as_bytes());
     let pane = place.terminal(&words(&["show", "long.jsonl"]), &[("PAGER", "head -n 9")]);
     let (code, text) = pane.ends();
@@ -638,10 +635,7 @@ fn a_pager_that_is_left_is_no_failure_and_ctrl_c_is_for_the_pager() {
 
 #[test]
 fn nothing_waits_for_a_recording_to_be_typed() {
-    if !has_tmux() {
-        return;
-    }
-    let place = Place::new("");
+    let Some(place) = Place::new("") else { return };
     for command in ["show", "translate", "explain"] {
         let (code, text) = place.terminal(&words(&[command]), &[]).ends();
         assert_eq!(code, 2, "{command}: {text}");
@@ -654,10 +648,9 @@ fn nothing_waits_for_a_recording_to_be_typed() {
 
 #[test]
 fn watch_shows_no_more_than_the_screen_holds() {
-    if !has_tmux() {
+    let Some(place) = Place::new(&script(&[])) else {
         return;
-    }
-    let place = Place::new(&script(&[]));
+    };
     for n in 0..6 {
         let mut words = words(&["exec", "--format", "quiet", &format!("prompt number {n}"), "--"]);
         words.extend(place.agent());
