@@ -9,6 +9,9 @@ use crate::failure::Failure;
 use crate::{Outcome, input, translate};
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tapline explain last
+  tapline explain recording.jsonl @20")]
 pub(crate) struct Args {
     /// A recording (`-`: standard input), or a session of the journal: its id, a beginning of it, or `last`
     #[arg(default_value = "-")]

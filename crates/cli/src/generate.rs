@@ -6,12 +6,16 @@ use crate::Outcome;
 use crate::failure::Failure;
 
 #[derive(clap::Args)]
+#[command(after_help = "Example, for bash:
+  tapline completions bash > ~/.local/share/bash-completion/completions/tapline")]
 pub(crate) struct CompletionArgs {
     /// The shell
     shell: clap_complete::Shell,
 }
 
 #[derive(clap::Args)]
+#[command(after_help = "Example:
+  tapline man ~/.local/share/man/man1")]
 pub(crate) struct ManArgs {
     /// The folder, made if it is not there
     folder: PathBuf,

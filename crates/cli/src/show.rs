@@ -11,6 +11,11 @@ use crate::terminal::{Output, ViewArgs, configured};
 use crate::{Outcome, clock, input, settings, translate};
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tapline show last
+  tapline show last --follow
+  tapline show 01a2 -n 20 --full
+  tapline show recording.jsonl --json")]
 pub(crate) struct Args {
     /// A recording (`-`: standard input), or a session of the journal: its id, a beginning of it, or `last`
     #[arg(default_value = "-")]

@@ -242,12 +242,13 @@ impl Output {
             // What fits on the screen stays there; colours are passed on.
             command.env("LESS", "FRX");
         }
+        // Ctrl-C is for the pager. If it ended this process, the shell and the pager would read the same keys.
+        #[cfg(unix)]
+        let taken = signal_hook::flag::register(signal_hook::consts::SIGINT, std::sync::Arc::default());
         let pager = command.spawn().ok();
         #[cfg(unix)]
-        if pager.is_some() {
-            // Ctrl-C is for the pager. If it ended this process, the shell and the pager would read the same keys.
-            let noticed = std::sync::Arc::default();
-            let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, noticed);
+        if let (None, Ok(taken)) = (&pager, taken) {
+            signal_hook::low_level::unregister(taken);
         }
         Self { pager }
     }

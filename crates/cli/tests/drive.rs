@@ -7,7 +7,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
+use tapline_testkit::client::Talk;
 
 /// A safety net only: nothing waits for it unless it fails.
 const LONG: Duration = Duration::from_secs(60);
@@ -564,4 +565,78 @@ fn what_cannot_be_set_or_stopped_is_said_in_words() {
     );
     let send = world.run(&["send", "last", "hello"]);
     assert!(said(&send).contains("PROMPT` goes on with it"), "{}", said(&send));
+}
+
+#[test]
+fn a_session_that_was_wrapped_goes_on_with_the_agent_of_its_program() {
+    let world = World::new();
+    let own = env!("CARGO_BIN_EXE_tapline");
+    let [script, state] = ["script.toml", "state"].map(|name| world.path(name));
+    let mut wrapped = world
+        .tapline(&["wrap", "--", own, "demo-agent", "--state"])
+        .args([&state, &script])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let (output, input) = (
+        wrapped.stdout.take().expect("a pipe"),
+        wrapped.stdin.take().expect("a pipe"),
+    );
+    let mut talk = Talk::new(output, input);
+    talk.call(
+        "initialize",
+        json!({ "protocolVersion": 1, "clientCapabilities": {} }),
+    )
+    .expect("an answer");
+    let made = talk
+        .call(
+            "session/new",
+            json!({ "cwd": world.path("work"), "mcpServers": [] }),
+        )
+        .expect("an answer");
+    let prompt =
+        json!({ "sessionId": made["result"]["sessionId"], "prompt": [{ "type": "text", "text": "hello" }] });
+    talk.call("session/prompt", prompt).expect("an answer");
+    talk.close();
+    talk.rest().expect("it ends");
+    wrapped.wait().expect("it ends");
+
+    let resume = || world.run(&["resume", "last", "--format", "quiet", "and on"]);
+    let unknown = resume();
+    assert_eq!(unknown.status.code(), Some(1));
+    let why = said(&unknown);
+    assert!(
+        why.contains("only the program is known, `tapline`") && why.contains("behind `--`"),
+        "{why}"
+    );
+    let agents =
+        format!("[agents.mine]\ncommand = [{own:?}, \"demo-agent\", \"--state\", {state:?}, {script:?}]\n");
+    std::fs::write(world.path("agents.toml"), agents).expect("written");
+    let went_on = resume();
+    assert_eq!(
+        String::from_utf8_lossy(&went_on.stdout),
+        "You said: and on\n",
+        "{}",
+        said(&went_on)
+    );
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_session() {
+    let world = World::new();
+    for format in ["text", "json"] {
+        let mut child = world
+            .with_agent(&["exec", "--format", format, "wait"])
+            .spawn()
+            .expect("starts");
+        drop(child.stdout.take());
+        world.until("the prompt has opened its turn", || {
+            let session = world.lines(&["list", "--json"]).into_iter().next()?;
+            (session["rows"].as_u64()? >= 2).then_some(())
+        });
+        // What is printed next finds nobody: a stop by another process, say.
+        let _ = world.run(&["stop", "last"]);
+        let status = world.until("it ends", || child.try_wait().expect("looked"));
+        assert_eq!(status.code(), Some(141), "{format}");
+    }
 }

@@ -53,6 +53,8 @@ struct Flow {
     seq: u64,
     word: String,
     column: usize,
+    /// Blanks after what was printed. They are printed with the next word of the line, so that no line ends with one.
+    blanks: usize,
     style: Style,
     /// The last character was a carriage return: a line feed after it belongs to it.
     after_return: bool,
@@ -290,6 +292,7 @@ impl Live {
                 seq,
                 word: String::new(),
                 column: 0,
+                blanks: 0,
                 style,
                 after_return: false,
                 begun: false,
@@ -336,12 +339,12 @@ impl Flow {
                 self.print_word(ink, out);
                 out.push('\n');
                 self.column = 0;
+                self.blanks = 0;
             }
             ' ' => {
                 self.print_word(ink, out);
-                if self.column < ink.width {
-                    out.push(' ');
-                    self.column += 1;
+                if self.column + self.blanks < ink.width {
+                    self.blanks += 1;
                 }
             }
             c => {
@@ -354,11 +357,18 @@ impl Flow {
     }
 
     fn print_word(&mut self, ink: &Ink, out: &mut String) {
+        if self.word.is_empty() {
+            return;
+        }
         let word = std::mem::take(&mut self.word);
+        let blanks = std::mem::take(&mut self.blanks);
         let columns: usize = word.chars().map(columns_of).sum();
-        if columns > ink.width.saturating_sub(self.column) && self.column > 0 {
+        if columns + blanks > ink.width.saturating_sub(self.column) && self.column > 0 {
             out.push('\n');
             self.column = 0;
+        } else {
+            out.extend(std::iter::repeat_n(' ', blanks));
+            self.column += blanks;
         }
         let mut piece = String::new();
         for c in word.chars() {

@@ -63,18 +63,33 @@ fn text_is_printed_as_it_comes_at_word_ends() {
     let mut live = Live::new(&TERMINAL);
     let message = of(1, r#""kind":"assistant","text":"Hel","state":"open""#);
     assert_eq!(told(&mut live, &Change::Put(&message)), "");
-    assert_eq!(told(&mut live, &append(&message, 3, "lo wor")), "Hello ");
+    assert_eq!(told(&mut live, &append(&message, 3, "lo wor")), "Hello");
     assert_eq!(
         told(
             &mut live,
             &append(&message, 9, "ld, this is a longer line than fits\nx")
         ),
-        "world, this is a longer line than \nfits\n"
+        " world, this is a longer line than\nfits\n"
     );
     assert_eq!(
         told(&mut live, &close(&message, TextState::Cut)),
         "x\n\n↳ cut off here: the agent process ended\n"
     );
+}
+
+#[test]
+fn no_line_of_a_stream_ends_with_a_blank_and_none_is_lost_within_one() {
+    let mut live = Live::new(&TERMINAL);
+    let text = "    let x = 1;   \n\tTwo  blanks stay in the middle of a line, wherever it ends. \n  \nEnd ";
+    let message = of(
+        1,
+        &format!(r#""kind":"assistant","text":{text:?},"state":"ended""#),
+    );
+    let told = told(&mut live, &Change::Put(&message));
+    assert!(told.lines().all(|line| line == line.trim_end()), "{told:?}");
+    assert!(told.contains("let x = 1;\n"), "{told:?}");
+    assert!(told.contains("Two  blanks stay"), "{told:?}");
+    assert!(told.ends_with("End\n"), "{told:?}");
 }
 
 #[test]
@@ -87,7 +102,7 @@ fn a_word_that_stands_still_is_shown_and_goes_on_where_it_stopped() {
     live.catch_up(&mut out);
     live.catch_up(&mut out);
     assert_eq!(out, "Wait");
-    assert_eq!(told(&mut live, &append(&row, 4, "ing. ")), "ing. ");
+    assert_eq!(told(&mut live, &append(&row, 4, "ing. ")), "ing.");
 }
 
 #[test]
@@ -100,7 +115,7 @@ fn another_terminal_holds_from_the_next_word_on() {
         width: 20,
         ..TERMINAL
     });
-    assert_eq!(told(&mut live, &append(&row, 14, "four five ")), "four \nfive ");
+    assert_eq!(told(&mut live, &append(&row, 14, "four five ")), " four\nfive");
     live.adapt(&Terminal {
         fold: Fold::Open,
         ..TERMINAL
@@ -113,13 +128,13 @@ fn another_terminal_holds_from_the_next_word_on() {
 fn what_was_told_is_not_told_again() {
     let mut live = Live::new(&TERMINAL);
     let message = of(1, r#""kind":"assistant","text":"one two ","state":"open""#);
-    assert_eq!(told(&mut live, &Change::Put(&message)), "one two ");
-    assert_eq!(told(&mut live, &append(&message, 4, "two three ")), "three ");
+    assert_eq!(told(&mut live, &Change::Put(&message)), "one two");
+    assert_eq!(told(&mut live, &append(&message, 4, "two three ")), " three");
     let whole = of(
         1,
         r#""kind":"assistant","text":"one two three four","state":"ended""#,
     );
-    assert_eq!(told(&mut live, &Change::Put(&whole)), "four\n");
+    assert_eq!(told(&mut live, &Change::Put(&whole)), " four\n");
 }
 
 #[test]

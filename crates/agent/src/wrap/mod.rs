@@ -155,7 +155,7 @@ impl Ended {
         let why = trouble.as_deref().unwrap_or("the journal cannot be written");
         let line = format!(
             "tapline wrap: {lost} of {inputs} inputs of this agent are not recorded: {why}. The agent itself was not \
-             affected. Make room, and run `tapline doctor`.\n"
+             affected. Mend that, and run `tapline doctor`.\n"
         );
         if let Some(mut errors) = self.errors.as_ref() {
             // Nobody may be left to read it.

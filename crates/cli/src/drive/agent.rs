@@ -157,10 +157,10 @@ impl AgentArgs {
             (Some(wanted), _) => launch(config, wanted)?,
             (None, Some(known)) => match &known.launch {
                 Some(launch) => (known.name.clone(), launch.clone()),
-                None => launch_named(config, &known.name)?,
+                None => launch_wrapped(config, &session.id, &known.name)?,
             },
             (None, None) => {
-                let why = "nothing tells how its agent was started; name the agent (`--agent NAME`) or its command (`-- CMD`)";
+                let why = "nothing tells how its agent was started; name the agent, or give its command behind `--`";
                 return Err(Failure::NotThere(format!("session {}: {why}", session.id)));
             }
         };
@@ -210,6 +210,27 @@ fn launch(config: &Config, wanted: &Wanted<'_>) -> Result<(String, Launch), Fail
             let launch = Launch::from_words(words.iter().cloned())
                 .ok_or_else(|| Failure::Usage("no command stands behind `--`".to_owned()))?;
             Ok((hint_of(&launch.program, &launch.args), launch))
+        }
+    }
+}
+
+/// The agent of a session that was recorded only, whose command is known by its program.
+fn launch_wrapped(config: &Config, session: &SessionId, program: &str) -> Result<(String, Launch), Failure> {
+    let (catalogue, _) = settings::catalogue(config);
+    let by_program = || {
+        let mut of = catalogue
+            .agents()
+            .filter(|agent| Path::new(&agent.launch.program).file_name() == Some(program.as_ref()));
+        of.next().filter(|_| of.next().is_none())
+    };
+    match catalogue.get(program).ok().or_else(by_program) {
+        Some(agent) => launch_named(config, &agent.name),
+        None => {
+            let program = tapline_render::clean_line(program, true);
+            let what = format!(
+                "of its agent only the program is known, `{program}`, and no agent of the catalogue has it; name the agent, or give its command behind `--`"
+            );
+            Err(Failure::NotThere(format!("session {session}: {what}")))
         }
     }
 }

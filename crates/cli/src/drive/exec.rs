@@ -246,6 +246,10 @@ impl TurnArgs {
             ..intent::Prompt::default()
         };
         let ended = run.prompt(&prompt, self.format, &terminal, &mut std::io::stdout().lock());
+        if ended.is_err() {
+            // Nobody reads what comes of the turn, or it cannot be told: the agent does not go on for nobody.
+            hosted.close();
+        }
         let over = hosted.join();
         if let Some(trouble) = over.trouble {
             say(trouble);

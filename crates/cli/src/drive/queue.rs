@@ -13,6 +13,10 @@ use crate::journal::{failed, find, open};
 use crate::{Outcome, translate};
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tapline queue last
+  tapline queue last --edit 3 'Better words.'
+  tapline queue last --withdraw 3")]
 pub(crate) struct Args {
     /// The session: its id, a beginning of it, or `last`
     session: String,

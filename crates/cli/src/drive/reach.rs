@@ -17,6 +17,9 @@ use crate::{Outcome, translate};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tapline send last 'And the tests, please.'
+  tapline send last --steer 'Leave the tests alone.'")]
 pub(crate) struct SendArgs {
     /// The session: its id, a beginning of it, or `last`
     session: String,

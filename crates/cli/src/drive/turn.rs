@@ -216,7 +216,7 @@ impl Run<'_> {
             }
             if standing.trouble != told_trouble {
                 if let Some(trouble) = &standing.trouble {
-                    say(&trouble);
+                    say(trouble);
                 }
                 told_trouble = standing.trouble;
             }

@@ -100,9 +100,7 @@ pub(crate) fn list(args: &ListArgs) -> Outcome {
         });
     }
     if !args.json && more {
-        say(format!(
-            "there are more than these {told}; `--limit` lists more, `tapline search` finds words in all"
-        ));
+        say("these are not all sessions; `--limit` lists more, `tapline search` finds words in all");
     }
     Ok(())
 }
@@ -122,7 +120,7 @@ pub(crate) fn object(entry: &SessionEntry) -> Result<serde_json::Value, Failure>
     Ok(value)
 }
 
-/// Tells one session: on a line, or on two where it would not fit.
+/// Tells one session: on a line, or on as many as a narrow terminal needs.
 pub(crate) fn text(
     out: &mut impl Write,
     journal: &dyn Journal,
@@ -144,17 +142,21 @@ pub(crate) fn text(
     let head = format!("{indent}{id}  {when}  {mark:<13}  {:>6} {rows}", entry.rows);
     let agent = session.agent.as_ref().map(|agent| clean(&agent.name) + "  ");
     let what = agent.unwrap_or_default() + &about(journal, entry)?;
-    match width {
-        Some(width) if head.width() + 2 + what.width() > width => {
-            writeln!(
-                out,
-                "{head}\n    {indent}{}",
-                shortened(&what, width.saturating_sub(4 + indent.len()))
-            )?;
-        }
-        _ => writeln!(out, "{head}  {what}")?,
+    let Some(width) = width.filter(|width| head.width() + 2 + what.width() > *width) else {
+        return Ok(writeln!(out, "{head}  {what}")?);
+    };
+    if head.width() <= width {
+        writeln!(out, "{head}")?;
+    } else {
+        writeln!(
+            out,
+            "{indent}{id}\n    {indent}{when}  {mark}  {} {}",
+            entry.rows,
+            rows.trim_end()
+        )?;
     }
-    Ok(())
+    let room = width.saturating_sub(4 + indent.len());
+    Ok(writeln!(out, "    {indent}{}", shortened(&what, room))?)
 }
 
 /// What a session is about: its title; where the agent gave it none, the first prompt.

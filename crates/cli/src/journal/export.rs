@@ -8,6 +8,9 @@ use super::{each_page, failed, family, find, open};
 use crate::{Outcome, translate};
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tapline export last --format markdown > chat.md
+  tapline export 01a2 | jq -r 'select(.kind == \"user\").text'")]
 pub(crate) struct Args {
     /// The session: its id, a beginning of it, or `last`
     session: String,

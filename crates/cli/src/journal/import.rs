@@ -38,6 +38,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 writeln!(out, "{}: {done}", input::name(file))?;
                 trouble
             }
+            Err(Failure::Busy(why)) => {
+                let name = input::name(file);
+                Some(Failure::Busy(format!(
+                    "{name} is being imported by another process: {why}"
+                )))
+            }
             Err(failure) => Some(failure),
         };
         match trouble {

@@ -17,9 +17,23 @@ pub(crate) const GUARD: &str = "__guard";
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
 
 #[derive(clap::Args)]
+#[command(
+    after_help = "It ends as the agent ends. Where the agent cannot be started: 127 not found · 126 not allowed.
+
+Examples, as what the editor runs:
+  tapline wrap -- claude-agent-acp
+  tapline wrap -- ssh big codex-acp
+
+`tapline setup EDITOR` makes the change in an editor's settings."
+)]
 pub(crate) struct Args {
     /// The agent's command and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(
+        value_name = "CMD ARG",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
     command: Vec<OsString>,
 }
 

@@ -561,3 +561,113 @@ fn an_agent_that_cannot_be_started_ends_the_chat_with_its_reason() {
     assert_eq!(code, 76, "{text}");
     assert!(text.contains("no licence"), "{text}");
 }
+
+// --- Other commands, in a terminal ---
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// A recording whose timeline is longer than any pipe holds.
+fn long_recording() -> String {
+    let frame = |dir: &str, msg: serde_json::Value| {
+        let mut line = serde_json::json!({ "t_ms": 1, "dir": dir, "msg": msg });
+        line["msg"]["jsonrpc"] = "2.0".into();
+        format!("{line}\n")
+    };
+    let update = |n: usize| {
+        let text = format!("Line {n}.\n\n");
+        serde_json::json!({ "method": "session/update", "params": { "sessionId": "s", "update": {
+            "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": text } } } })
+    };
+    let mut all = frame(
+        "out",
+        serde_json::json!({ "id": 1, "method": "session/new", "params": { "cwd": "/", "mcpServers": [] } }),
+    );
+    all += &frame(
+        "in",
+        serde_json::json!({ "id": 1, "result": { "sessionId": "s" } }),
+    );
+    all += &frame(
+        "out",
+        serde_json::json!({ "id": 2, "method": "session/prompt", "params": {
+        "sessionId": "s", "prompt": [{ "type": "text", "text": "Count." }] } }),
+    );
+    all.extend((0..40_000).map(|n| frame("in", update(n))));
+    all
+}
+
+#[test]
+fn a_pager_that_is_left_is_no_failure_and_ctrl_c_is_for_the_pager() {
+    let Some(place) = Place::new("") else { return };
+    place.file("long.jsonl", long_recording().as_bytes());
+    let pane = place.terminal(&words(&["show", "long.jsonl"]), &[("PAGER", "head -n 9")]);
+    let (code, text) = pane.ends();
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("Count."), "{text}");
+
+    // A pager that goes on after Ctrl-C, as `less` does, is waited for.
+    let stays =
+        "sh -c 'trap \"echo still here\" INT; echo ready; until [ -e go ]; do sleep 0.05; done; echo left'";
+    let script = place.path("pager");
+    std::fs::write(&script, format!("#!/bin/sh\nexec {stays}\n")).expect("written");
+    let mut mode = std::fs::metadata(&script).expect("there").permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+    std::fs::set_permissions(&script, mode).expect("made a program");
+    let pager = script.to_str().expect("a path in UTF-8");
+    place.file(
+        "short.jsonl",
+        long_recording()
+            .lines()
+            .take(5)
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+            .as_bytes(),
+    );
+    let pane = place.terminal(&words(&["show", "short.jsonl"]), &[("PAGER", pager)]);
+    pane.sees("ready");
+    pane.press(&["C-c"]);
+    pane.sees("still here");
+    place.file("go", b"");
+    // Had the command gone, its terminal would be gone too, and the pager with it.
+    pane.sees("left");
+}
+
+#[test]
+fn nothing_waits_for_a_recording_to_be_typed() {
+    let Some(place) = Place::new("") else { return };
+    for command in ["show", "translate", "explain"] {
+        let (code, text) = place.terminal(&words(&[command]), &[]).ends();
+        assert_eq!(code, 2, "{command}: {text}");
+        assert!(
+            text.contains("standard input is a terminal; name what is to be read"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn watch_shows_no_more_than_the_screen_holds() {
+    let Some(place) = Place::new(&script(&[])) else {
+        return;
+    };
+    for n in 0..6 {
+        let mut words = words(&["exec", "--format", "quiet", &format!("prompt number {n}"), "--"]);
+        words.extend(place.agent());
+        let args: Vec<&str> = words.iter().map(String::as_str).collect();
+        assert!(place.tapline(&args).status.success());
+    }
+    let pane = place.terminal(&words(&["watch"]), &[]);
+    pane.sees("prompt number 0");
+    pane.resize(60, 6);
+    // A change draws it anew.
+    let mut words = words(&["exec", "--format", "quiet", "the newest prompt", "--"]);
+    words.extend(place.agent());
+    let args: Vec<&str> = words.iter().map(String::as_str).collect();
+    assert!(place.tapline(&args).status.success());
+    pane.until("the newest stands at the top", |_| {
+        let screen = pane.screen();
+        let third = screen.lines().nth(2).unwrap_or_default();
+        third.contains("the newest prompt") && !screen.contains("number 3")
+    });
+}

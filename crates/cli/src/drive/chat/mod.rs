@@ -48,6 +48,7 @@ use talk::Talk;
 #[derive(clap::Args)]
 #[command(
     after_help = "In the chat: Enter sends, Tab completes, @FILE attaches a file, Ctrl-C stops the turn, Ctrl-D leaves, /help tells the rest.\n\n\
+Examples:\n  tapline chat codex\n  tapline chat --resume last\n  tapline chat --policy allow-reads -- CMD ARG…\n\n\
 Exit codes: 76 the agent could not be set up · 77 not signed in · 130 interrupted"
 )]
 pub(crate) struct Args {
