@@ -24,9 +24,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tapline_journal::contract::{begin, row, seed};
 use tapline_journal::*;
-use tapline_timeline::{
-    Append, Body, Change, Close, Grows, Row, Session, SessionId, TextState, ToolItem,
-};
+use tapline_timeline::{Append, Body, Change, Close, Grows, Row, Session, SessionId, TextState, ToolItem};
 use torment::Torment;
 
 /// Connections that stream at once.
@@ -108,7 +106,9 @@ fn round(seed: u64) {
         over.store(true, Ordering::Release);
         for (name, follower) in names.iter().chain(&victims).zip(followers) {
             let seen = follower.join().unwrap();
-            let rows = journal.rows(&SessionId::from(name.as_str()), Window::From(0, 1_000_000)).unwrap();
+            let rows = journal
+                .rows(&SessionId::from(name.as_str()), Window::From(0, 1_000_000))
+                .unwrap();
             assert_eq!(seen.len(), rows.len(), "{name}");
             for row in rows {
                 assert_eq!(seen[&row.seq].body, row.body, "row {} of {name}", row.seq);
@@ -131,9 +131,17 @@ fn round(seed: u64) {
         }
         assert!(next > 500);
     }
-    let left: Vec<_> = std::fs::read_dir(home.live()).unwrap().flatten().map(|e| e.path()).collect();
+    let left: Vec<_> = std::fs::read_dir(home.live())
+        .unwrap()
+        .flatten()
+        .map(|e| e.path())
+        .collect();
     drop(journal);
-    assert!(left.iter().all(|path| path.extension().is_none_or(|e| e != "tail")), "{left:?}");
+    assert!(
+        left.iter()
+            .all(|path| path.extension().is_none_or(|e| e != "tail")),
+        "{left:?}"
+    );
 }
 
 /// Rows of one session that grow, by `seq`: length and revision.
@@ -171,7 +179,11 @@ fn write(home: &Home, connection: u64, seed: u64, saved: &Saved) {
             chat.live = true;
         }
         // A quarter of a second of a chat that streams, most of the time; else anything.
-        let kind = if step / 40 % 2 == 1 && !chat.open.is_empty() { 90 } else { dice.roll(100) };
+        let kind = if step / 40 % 2 == 1 && !chat.open.is_empty() {
+            90
+        } else {
+            dice.roll(100)
+        };
         if kind == 0 {
             writer.end(&SessionId::from(name.as_str())).unwrap();
             chat.live = false;
@@ -180,19 +192,29 @@ fn write(home: &Home, connection: u64, seed: u64, saved: &Saved) {
         }
         if kind == 1 {
             // A commit that brings no input.
-            writer.provider(&SessionId::from(name.as_str()), "agent", &format!("{name}-{step}")).unwrap();
+            writer
+                .provider(
+                    &SessionId::from(name.as_str()),
+                    "agent",
+                    &format!("{name}-{step}"),
+                )
+                .unwrap();
             writer.seal().unwrap();
             continue;
         }
         input += 1;
-        writer.input(input, None, format!("input {input}").as_bytes()).unwrap();
+        writer
+            .input(input, None, format!("input {input}").as_bytes())
+            .unwrap();
         match kind {
             2..12 => {
                 chat.rows += 1;
                 let body = match dice.roll(2) {
                     0 => json!({"kind": "assistant", "state": "open", "text": "Begin "}),
-                    _ => json!({"kind": "tool", "call": format!("t{step}"), "state": "running", "authorization": "not_asked",
-                                "content": [{"type": "terminal", "output": "Begin "}]}),
+                    _ => {
+                        json!({"kind": "tool", "call": format!("t{step}"), "state": "running", "authorization": "not_asked",
+                                "content": [{"type": "terminal", "output": "Begin "}]})
+                    }
                 };
                 let row = row(&name, chat.rows, body);
                 writer.apply(&Change::Put(&row)).unwrap();
@@ -201,7 +223,13 @@ fn write(home: &Home, connection: u64, seed: u64, saved: &Saved) {
             12..16 if chat.open.len() > 1 => {
                 let at = dice.roll(chat.open.len() as u64) as usize;
                 let (seq, _, revision) = chat.open[at];
-                let id = row(&name, seq, json!({"kind": "assistant", "state": "open", "text": ""})).id.clone();
+                let id = row(
+                    &name,
+                    seq,
+                    json!({"kind": "assistant", "state": "open", "text": ""}),
+                )
+                .id
+                .clone();
                 let close = Close {
                     id: &id,
                     seq,
@@ -224,7 +252,13 @@ fn write(home: &Home, connection: u64, seed: u64, saved: &Saved) {
                 for _ in 0..=dice.roll(3) {
                     let at = dice.roll(chat.open.len() as u64) as usize;
                     let (seq, length, revision) = &mut chat.open[at];
-                    let id = row(&name, *seq, json!({"kind": "assistant", "state": "open", "text": ""})).id.clone();
+                    let id = row(
+                        &name,
+                        *seq,
+                        json!({"kind": "assistant", "state": "open", "text": ""}),
+                    )
+                    .id
+                    .clone();
                     let text = format!("[{input} é] ");
                     *revision += 1;
                     let lookup = writer.lookup();
@@ -255,7 +289,9 @@ fn write(home: &Home, connection: u64, seed: u64, saved: &Saved) {
     }
     for (index, chat) in chats.iter().enumerate() {
         if chat.live {
-            writer.end(&SessionId::from(format!("c{connection}s{index}"))).unwrap();
+            writer
+                .end(&SessionId::from(format!("c{connection}s{index}")))
+                .unwrap();
         }
     }
 }
@@ -280,14 +316,28 @@ fn follow(home: &Home, name: &str, appends: bool, over: &AtomicBool) -> BTreeMap
     let mut after = 0;
     loop {
         let last = over.load(Ordering::Acquire);
-        if !last && matches!(journal.wait(&Watch::Session(session.clone(), after), Duration::from_millis(200)), Err(Error::NoSession { .. })) {
+        if !last
+            && matches!(
+                journal.wait(
+                    &Watch::Session(session.clone(), after),
+                    Duration::from_millis(200)
+                ),
+                Err(Error::NoSession { .. })
+            )
+        {
             std::thread::sleep(Duration::from_millis(5));
             continue;
         }
-        let followed = journal.follow(&session, after, Follow { limit: 20, appends }).unwrap();
+        let followed = journal
+            .follow(&session, after, Follow { limit: 20, appends })
+            .unwrap();
         let mut told = after;
         for news in &followed.news {
-            assert!(news.cursor() > told || (news.cursor() == told && told > after), "{name}: {} after {told}", news.cursor());
+            assert!(
+                news.cursor() > told || (news.cursor() == told && told > after),
+                "{name}: {} after {told}",
+                news.cursor()
+            );
             told = news.cursor();
             match news {
                 News::Session(_) => {}
@@ -297,11 +347,29 @@ fn follow(home: &Home, name: &str, appends: bool, over: &AtomicBool) -> BTreeMap
                     }
                     rows.insert(row.seq, Row::clone(row));
                 }
-                News::Append { seq, member, offset, text, .. } => {
+                News::Append {
+                    seq,
+                    member,
+                    offset,
+                    text,
+                    ..
+                } => {
                     let row = rows.get_mut(seq).expect("a row comes before its text");
                     let have = text_of(row, *member);
-                    assert_eq!(have.len() as u64, *offset, "{name}: row {seq} at {told}: text is missing or told twice");
-                    let append = Append { id: &row.id.clone(), seq: *seq, member: *member, offset: *offset, text, revision: row.revision, frame: 0 };
+                    assert_eq!(
+                        have.len() as u64,
+                        *offset,
+                        "{name}: row {seq} at {told}: text is missing or told twice"
+                    );
+                    let append = Append {
+                        id: &row.id.clone(),
+                        seq: *seq,
+                        member: *member,
+                        offset: *offset,
+                        text,
+                        revision: row.revision,
+                        frame: 0,
+                    };
                     tapline_timeline::grow(row, &append);
                 }
             }

@@ -110,8 +110,9 @@ fn cut(path: &Path, live: &Path) -> Result<(), Error> {
         tails: None,
     };
     for (file, tape) in tail::all(live) {
-        if let Ok(Found::Content(content)) = tail::find(live, tape)
-            && content.base > Some(db.stored_input(tape)?)
+        let base = db.stored_input(tape)?;
+        if let Ok(Found::Content(content)) = tail::find(live, tape, base)
+            && content.base > Some(base)
         {
             fs::remove_file(&file).map_err(|error| file_error(&file, "removing it", error))?;
         }

@@ -13,9 +13,11 @@ use crate::model::*;
 use crate::settle;
 use crate::writer::{Begun, Hold};
 
+use super::engine::in_savepoint;
 use super::read::Db;
 use super::session_range;
 use super::store::{Store, Touch};
+use super::tail::{self, BATCH_BYTES, Written};
 use crate::writer::now_ms;
 
 /// A generation whose end nobody has told.
@@ -78,6 +80,14 @@ impl Db<'_> {
     }
 }
 
+/// A tape that is ours to write.
+pub(super) struct Opened {
+    pub(super) tape: i64,
+    /// Number of its last input.
+    pub(super) last: u64,
+    pub(super) written: Arc<Written>,
+}
+
 impl Running {
     /// Whether the owner's process is gone.
     pub(super) fn is_dead(&self, live: &std::path::Path) -> bool {
@@ -86,18 +96,30 @@ impl Running {
 }
 
 impl Store {
-    /// Opens the tape of a connection, and makes it where there is none: its number and its last input.
-    pub(super) fn tape_of(&mut self, connection: &str) -> Result<(i64, u64), Error> {
-        self.exec(
+    /// Opens the tape of a connection for who writes it, and makes it where there is none.
+    pub(super) fn tape_of(&mut self, connection: &str) -> Result<Opened, Error> {
+        let made = self.exec(
             "opening a tape",
             "INSERT OR IGNORE INTO tapes (connection) VALUES (?)",
             [connection],
         )?;
         // The row was written a line above.
         let tape = self.db().tape(connection)?.unwrap_or_default();
-        // Left by a writer of this connection that is gone.
-        self.take_in(tape, |_, _| false)?;
-        Ok((tape, self.db().last_input(tape)?))
+        let written = self.take_tape(tape)?.ok_or_else(|| Error::Written {
+            connection: connection.to_owned(),
+        })?;
+        // What is in the file was left by a writer of this connection that is gone; or, of one that is new, by another whose number
+        // this was before.
+        if made == 0 {
+            self.take_in(tape, |_, _| false)?;
+        } else if let Some(tail) = self.tails.get(&tape) {
+            tail.clear()?;
+        }
+        Ok(Opened {
+            tape,
+            last: self.db().last_input(tape)?,
+            written,
+        })
     }
 
     /// Begins a generation.
@@ -199,7 +221,7 @@ impl Store {
     /// Settles a dead owner's session, refuses a live one's.
     fn need_free(&mut self, session: i64) -> Result<(), Error> {
         for running in self.db().running(Some(session))? {
-            if !running.is_dead(&self.live) {
+            if !running.is_dead(&self.live) || !self.claim(running.tape)? {
                 let Owner { pid, host, .. } = running.owner;
                 return Err(Error::Held {
                     session: SessionId::from(running.id),
@@ -222,15 +244,54 @@ impl Store {
         })
     }
 
-    /// Settles what dead owners left.
-    pub(super) fn settle_dead(&mut self, session: Option<i64>) -> Result<Vec<Settled>, Error> {
-        let mut settled = Vec::new();
+    /// Settles what dead owners left. What is in the way of one is not in the way of the others, and told beside them, with
+    /// the number of the session.
+    pub(super) fn settle_dead(
+        &mut self,
+        session: Option<i64>,
+    ) -> Result<(Vec<Settled>, Vec<(i64, Error)>), Error> {
+        let (mut settled, mut failed) = (Vec::new(), Vec::new());
         for running in self.db().running(session)? {
-            if running.is_dead(&self.live) {
-                settled.push(self.settle(&running)?);
+            if !running.is_dead(&self.live) {
+                continue;
+            }
+            let done = in_savepoint(self, |store| {
+                // A process that writes its tape lives.
+                let free = store.claim(running.tape)?;
+                free.then(|| store.settle(&running)).transpose()
+            });
+            match done {
+                Ok(done) => settled.extend(done),
+                Err(error) => failed.push((running.session, error)),
             }
         }
-        Ok(settled)
+        if session.is_none() {
+            self.sweep()?;
+        }
+        Ok((settled, failed))
+    }
+
+    /// Takes tails away that no session needs: of processes that were killed between their last session's end and their own.
+    fn sweep(&mut self) -> Result<(), Error> {
+        for (_, tape) in tail::all(&self.live) {
+            let sql = "SELECT 1 FROM generations g JOIN sessions s ON s.num = g.session AND s.generation = g.generation
+                 WHERE g.tape = ? AND s.live = 1 LIMIT 1";
+            let needed = self
+                .db()
+                .one("reading who holds a tape", sql, [tape], |_| Ok(()))?;
+            if needed.is_some() {
+                continue;
+            }
+            // One that cannot be taken in stays: whoever opens its tape is told.
+            let _ = in_savepoint(self, |store| {
+                if store.claim(tape)? {
+                    store.take_in(tape, |_, _| false)?;
+                    store.over.push(tape);
+                }
+                Ok(())
+            });
+        }
+        Ok(())
     }
 
     /// Settles a session whose owner is gone, under a generation of its own, so that the owner could write nothing more
@@ -255,6 +316,9 @@ impl Store {
         let at = Time::At(heard_of.unwrap_or_else(now_ms));
         // Text that was folded into its row a moment ago stands no more where the session's cursor is looked for.
         let mut cursor = self.db().cursor(number)?.max(touch.cursor);
+        // A reader sees a record of a tail as soon as it is written, and a power cut may take it before it is on stable storage: a
+        // reader that outlives the machine may be ahead by so much, and must be told of what comes now.
+        cursor += BATCH_BYTES as u64;
         let id = SessionId::from(running.id.as_str());
         let last = self.db().rows(&id, Window::Last(1))?;
         let last = last.first().map(|row| &**row);
@@ -345,6 +409,11 @@ impl Store {
                 forgotten.shared_tapes.push(connection);
                 continue;
             }
+            // A connection that goes on would write what is forgotten again.
+            if !self.claim(tape)? {
+                return Err(self.held(session, number, tape)?);
+            }
+            self.over.push(tape);
             let (from, to) = session_range(tape);
             self.exec(
                 DOING,
@@ -373,8 +442,24 @@ impl Store {
         self.conn
             .pragma_update(None, "secure_delete", false)
             .map_err(Self::say(&self.path, DOING))?;
-        self.forget_cache();
+        self.forget_tables();
         Ok(forgotten)
+    }
+
+    /// What is said of a session whose connection is written.
+    fn held(&self, session: &SessionId, number: i64, tape: i64) -> Result<Error, Error> {
+        let sql = "SELECT pid, host FROM generations WHERE session = ? AND tape = ? ORDER BY generation DESC LIMIT 1";
+        let owner = self
+            .db()
+            .one("reading who holds a session", sql, [number, tape], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        let (pid, host) = owner.unwrap_or_default();
+        Ok(Error::Held {
+            session: session.clone(),
+            pid,
+            host,
+        })
     }
 }
 

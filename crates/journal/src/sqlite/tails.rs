@@ -1,8 +1,9 @@
 //! Reading tails: what streamed since the tables were written is laid over what stands in them.
 //!
 //! A reader sees the tables of one moment. The tail that belongs to them has the last input of theirs as its base; one with
-//! an older base stands in them already. A younger one, or none where one may have been, says that the tables moved on in
-//! between: the reader must look again.
+//! an older base stands in them already. A younger one, or none where one may have been, says that the tables may have moved on in
+//! between: the reader must look again. What made the first look wrong was committed before the second began; so where the tables
+//! end where they ended before, there was no tail when the read began, or one that never belonged to these tables.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -16,19 +17,15 @@ use super::place;
 use super::read::{Db, Piece};
 use super::tail::{self, Content, Found};
 
-/// Looks at tables that move on all the time, before the last is taken as it is.
-const LOOKS: u32 = 100;
-
 /// The tails that a reader looked at, for one read.
 pub(super) struct Tails<'a> {
     live: &'a Path,
     seen: RefCell<HashMap<i64, Rc<Content>>>,
     /// The tapes of sessions, and under which hold they are written; nothing for those that nobody writes.
     holds: RefCell<HashMap<i64, Option<(i64, u64)>>>,
-    /// Last inputs of tables for which no tail was found. Where they are the same when they are looked at again, there is none.
-    absent: RefCell<HashMap<i64, u64>>,
+    /// Last inputs of tables whose tail was not found, and whether a younger one was.
+    missed: RefCell<HashMap<i64, (u64, bool)>>,
     wrong: Cell<bool>,
-    looks: Cell<u32>,
 }
 
 impl<'a> Tails<'a> {
@@ -37,9 +34,8 @@ impl<'a> Tails<'a> {
             live,
             seen: RefCell::default(),
             holds: RefCell::default(),
-            absent: RefCell::default(),
+            missed: RefCell::default(),
             wrong: Cell::new(false),
-            looks: Cell::new(0),
         }
     }
 
@@ -47,8 +43,7 @@ impl<'a> Tails<'a> {
     pub(super) fn were_right(&self) -> bool {
         self.seen.borrow_mut().clear();
         self.holds.borrow_mut().clear();
-        self.looks.set(self.looks.get() + 1);
-        !self.wrong.replace(false) || self.looks.get() >= LOOKS
+        !self.wrong.replace(false)
     }
 
     /// The tail of a tape whose last input in the tables is `base`.
@@ -56,17 +51,22 @@ impl<'a> Tails<'a> {
         if let Some(seen) = self.seen.borrow().get(&tape) {
             return Ok(Rc::clone(seen));
         }
-        let content = match tail::find(self.live, tape)? {
+        let content = match tail::find(self.live, tape, base)? {
             Found::Content(content) if content.base == Some(base) => content,
-            // A torn first record, or what the tables have taken in.
-            Found::Content(content) if content.base < Some(base) => Content::default(),
-            Found::Content(_) | Found::Moved => {
+            Found::Content(content) if content.base.is_some_and(|of| of < base) => Content::default(),
+            Found::Moved => {
                 self.wrong.set(true);
                 Content::default()
             }
-            Found::Nothing => {
-                if self.absent.borrow_mut().insert(tape, base) != Some(base) {
-                    self.wrong.set(true);
+            // None, the beginning of its first record, or a younger one.
+            found => {
+                let younger = matches!(&found, Found::Content(content) if content.base > Some(base));
+                match self.missed.borrow_mut().insert(tape, (base, younger)) {
+                    Some((before, true)) if before == base && younger => {
+                        return Err(tail::younger(self.live, tape));
+                    }
+                    Some((before, _)) if before == base && !younger => {}
+                    _ => self.wrong.set(true),
                 }
                 Content::default()
             }
