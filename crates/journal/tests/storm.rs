@@ -98,6 +98,8 @@ fn round(seed: u64) {
             let (home, over, saved, names) = (&home, &over, &saved, &names);
             scope.spawn(move || look(home, names, Dice(seed ^ index), saved, over));
         }
+        let (home, over) = (&home, &over);
+        scope.spawn(move || meddle(home, Dice(!seed), over));
         for work in work {
             work.join().unwrap();
         }
@@ -378,6 +380,25 @@ fn follow(home: &Home, name: &str, appends: bool, over: &AtomicBool) -> BTreeMap
         after = followed.cursor;
         if last && !followed.more && followed.news.is_empty() {
             return rows;
+        }
+    }
+}
+
+/// Does what other processes do at the wrong moment: opens connections that are written, settles, checks.
+fn meddle(home: &Home, mut dice: Dice, over: &AtomicBool) {
+    while !over.load(Ordering::Acquire) {
+        let journal = SqliteJournal::open(home).unwrap();
+        for _ in 0..10 {
+            match dice.roll(8) {
+                0..3 => {
+                    // One that is over by now can be written again.
+                    let connection = format!("c{}", dice.roll(CONNECTIONS));
+                    drop(journal.writer(&connection, WriterOptions::default()));
+                }
+                3..7 => drop(journal.settle_dead().unwrap()),
+                _ => assert_eq!(journal.verify(None).unwrap(), []),
+            }
+            std::thread::sleep(Duration::from_millis(dice.roll(30)));
         }
     }
 }

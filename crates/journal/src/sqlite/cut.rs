@@ -109,8 +109,13 @@ fn cut(path: &Path, live: &Path) -> Result<(), Error> {
         path,
         tails: None,
     };
+    // Where the damage is at the log's beginning, not even the tables are left.
+    let made = schema::pragma(&conn, path, "user_version")?;
     for (file, tape) in tail::all(live) {
-        let base = db.stored_input(tape)?;
+        let base = match made {
+            0 => 0,
+            _ => db.stored_input(tape)?,
+        };
         if let Ok(Found::Content(content)) = tail::find(live, tape, base)
             && content.base > Some(base)
         {

@@ -302,10 +302,11 @@ impl Content {
             out.last = content;
             out.end = next;
         }
-        match out.behind(bytes, tape) {
+        match out.behind(bytes, tape, base) {
             None => Ok(out),
             Some(at) => Err(format!(
-                "its record at byte {} is broken, and a good one stands behind it at byte {at}",
+                "its record at byte {} is broken, and a good one stands behind it at byte {at}. To go on with what was saved before \
+                 it streamed, move this file away",
                 out.end
             )),
         }
@@ -322,8 +323,9 @@ impl Content {
         Some((head.base, content, self.end + HEADER + head.packed.len()))
     }
 
-    /// A good record behind the end: of the same base, and later than the last.
-    fn behind(&self, bytes: &[u8], tape: i64) -> Option<usize> {
+    /// A good record behind the end: of the same base, and later than the last; where not even the first is good, of a base that
+    /// the tables have not taken in.
+    fn behind(&self, bytes: &[u8], tape: i64, base: u64) -> Option<usize> {
         let rest = bytes.get(self.end + 1..)?;
         let places = rest.windows(MAGIC.len()).enumerate();
         places
@@ -331,7 +333,8 @@ impl Content {
             .map(|(at, _)| self.end + 1 + at)
             .find(|at| {
                 Head::at(bytes, *at, tape).is_some_and(|head| {
-                    head.ordinal as usize > self.records.len() && self.base.is_none_or(|e| e == head.base)
+                    let ours = self.base.map_or(head.base >= base, |base| head.base == base);
+                    ours && head.ordinal as usize > self.records.len()
                 })
             })
     }
@@ -398,7 +401,7 @@ impl<'a> Head<'a> {
 
 /// Proof that we write a tape, and nobody else does. Whoever drops it lets others.
 #[derive(Debug)]
-pub(super) struct Written(File);
+pub(super) struct Written(Arc<File>);
 
 impl Drop for Written {
     fn drop(&mut self) {
@@ -410,7 +413,7 @@ impl Drop for Written {
 #[derive(Debug)]
 pub(super) struct Tail {
     path: PathBuf,
-    file: File,
+    file: Arc<File>,
     tape: i64,
     written: Weak<Written>,
     /// Its name is on stable storage.
@@ -443,7 +446,8 @@ impl Tail {
             }
             // Whoever had it before may have removed it in between.
             if is_at(&file, &path) {
-                let written = Arc::new(Written(file.try_clone().map_err(say)?));
+                let file = Arc::new(file);
+                let written = Arc::new(Written(Arc::clone(&file)));
                 let tail = Self {
                     path,
                     file,
@@ -497,11 +501,11 @@ impl Tail {
             packed: &packed,
         };
         let record = head.write(self.tape);
-        let written = self
-            .file
+        let mut file = &*self.file;
+        let written = file
             .seek(SeekFrom::Start(begun.end))
-            .and_then(|_| self.file.write_all(&record))
-            .and_then(|()| self.file.sync_data());
+            .and_then(|_| file.write_all(&record))
+            .and_then(|()| file.sync_data());
         if let Err(error) = written {
             // Best effort: what stays is the torn end of a write that nobody is told of.
             let _ = self.file.set_len(begun.end);
@@ -573,4 +577,79 @@ fn sync_folder(folder: &Path) -> std::io::Result<()> {
         File::open(folder)?.sync_all()?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A tail of tape 1 behind input 5, as it is written.
+    fn tail(records: u64) -> (tempfile::TempDir, Vec<u8>) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (mut tail, _written) = Tail::take(dir.path(), 1).expect("made").expect("free");
+        for number in 6..6 + records {
+            let mut batch = Batch::default();
+            batch.input(number, None, format!("frame {number}").as_bytes());
+            assert!(tail.append(5, &batch, &[]).expect("written"));
+        }
+        let bytes = std::fs::read(path_of(dir.path(), 1)).expect("read");
+        (dir, bytes)
+    }
+
+    #[test]
+    fn a_tail_has_one_writer_and_is_removed_by_none_but_its_own() {
+        let (dir, _) = tail(1);
+        let (first, written) = Tail::take(dir.path(), 1).expect("there").expect("free");
+        assert!(first.is_written());
+        assert!(Tail::take(dir.path(), 1).expect("there").is_none());
+        drop(written);
+        assert!(!first.is_written());
+        let (second, _written) = Tail::take(dir.path(), 1).expect("there").expect("free again");
+        second.remove();
+        let (_third, _written) = Tail::take(dir.path(), 1).expect("made").expect("free");
+        first.remove();
+        assert!(path_of(dir.path(), 1).exists(), "it is another file");
+    }
+
+    #[test]
+    fn what_was_taken_in_stands_behind_a_torn_first_record_and_is_no_damage() {
+        let (_dir, old) = tail(3);
+        let mut bytes = old.clone();
+        bytes[40] ^= 1;
+        assert!(Content::scan(&bytes, 1, 5).is_err(), "the tables lack it");
+        let content = Content::scan(&bytes, 1, 8).expect("the tables have it");
+        assert_eq!((content.base, content.records.len()), (None, 0));
+        assert_eq!(Content::scan(&old, 1, 8).expect("reads").base, Some(5));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes: Vec<u8>, base: u64) {
+            let _ = Content::scan(&bytes, 1, base);
+            let _ = Streamed::read(&bytes);
+        }
+
+        #[test]
+        fn any_content_that_checks_is_read_without_a_panic(content in prop::collection::vec(any::<u8>(), 0..400), size: u32) {
+            let packed = pack(&content, &[]).expect("packs");
+            for size in [content.len(), size as usize] {
+                let head = Head { base: 5, ordinal: 0, size, packed: &packed };
+                let _ = Content::scan(&head.write(1), 1, 5);
+            }
+        }
+
+        #[test]
+        fn any_change_to_a_tail_leaves_a_prefix_or_is_told(at: prop::sample::Index, with: u8, cut: prop::sample::Index) {
+            let (_dir, whole) = tail(4);
+            let mut bytes = whole.clone();
+            bytes[at.index(whole.len())] ^= with;
+            bytes.truncate(cut.index(whole.len() + 1));
+            if let Ok(content) = Content::scan(&bytes, 1, 5) {
+                let numbers: Vec<_> = content.records.iter().filter_map(|record| record.numbers).collect();
+                prop_assert_eq!(numbers, (6..6 + content.records.len() as u64).map(|n| (n, n)).collect::<Vec<_>>());
+            }
+        }
+    }
 }

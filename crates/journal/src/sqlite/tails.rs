@@ -154,7 +154,7 @@ mod tests {
 
     use crate::contract::{begin, row};
     use crate::home::Home;
-    use crate::{Follow, Journal, Mode, News, SqliteJournal, WriterOptions};
+    use crate::{Follow, Journal, Mode, News, SqliteJournal, Writer, WriterOptions};
 
     /// Between the tables that a reader sees and the tail that it finds, a row is put and grows: without a second look the reader
     /// would have the text and not the row, and a cursor behind both.
@@ -212,5 +212,58 @@ mod tests {
         assert_eq!(looks.get(), 2);
         assert!(matches!(&followed.news[..], [News::Row(row), News::Append { .. }] if row.seq == 2));
         assert_eq!(followed.cursor, 3);
+    }
+
+    /// The tail of the tables that a reader sees is taken in, and the first record of the next is half written when the reader finds
+    /// it: without a second look it would have neither.
+    #[test]
+    fn a_tail_that_is_just_begun_anew_makes_the_reader_look_again() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let home = Home::at(dir.path());
+        let journal = SqliteJournal::open(&home).expect("opens");
+        let mut writer = journal.writer("c", WriterOptions::default()).expect("a writer");
+        writer.begin(&begin("s", Mode::Wrapped)).expect("begins");
+        let message = row("s", 1, json!({"kind": "assistant", "state": "open", "text": ""}));
+        let say = |writer: &mut Writer, number: u64| {
+            writer.input(number, None, b"frame").expect("taken");
+            let append = Append {
+                id: &message.id,
+                seq: 1,
+                member: Grows::Text,
+                offset: number - 2,
+                text: "x",
+                revision: number,
+                frame: number,
+            };
+            writer.apply(&Change::Append(append)).expect("taken");
+            writer.flush().expect("saved");
+        };
+        writer.input(1, None, b"1").expect("taken");
+        writer.apply(&Change::Put(&message)).expect("taken");
+        writer.flush().expect("saved");
+        say(&mut writer, 2);
+        let writer = Arc::new(Mutex::new(writer));
+        let looks = Cell::new(0);
+        let id = SessionId::from("s");
+        let seen = journal
+            .shared
+            .read(|db| {
+                // From here on these tables are what the reader sees.
+                db.stored_input(1)?;
+                looks.set(looks.get() + 1);
+                if looks.get() == 1 {
+                    let mut writer = writer.lock().expect("no panic");
+                    writer.provider(&id, "agent", "x").expect("taken");
+                    writer.input(3, None, b"3").expect("taken");
+                    writer.flush().expect("saved");
+                    say(&mut writer, 4);
+                    let path = home.live().join("1.tail");
+                    let whole = std::fs::read(&path).expect("is there");
+                    std::fs::write(&path, &whole[..20]).expect("written");
+                }
+                db.cursor(db.need(&id)?)
+            })
+            .expect("read");
+        assert_eq!(seen, 2, "what was saved before the look is in it");
     }
 }
