@@ -46,6 +46,11 @@ impl<'a> Tails<'a> {
         !self.wrong.replace(false)
     }
 
+    /// Whether it is known already that what is read must be read again.
+    pub(super) fn are_wrong(&self) -> bool {
+        self.wrong.get()
+    }
+
     /// The tail of a tape whose last input in the tables is `base`.
     fn of(&self, tape: i64, base: u64) -> Result<Rc<Content>, Error> {
         if let Some(seen) = self.seen.borrow().get(&tape) {
