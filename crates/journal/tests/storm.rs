@@ -91,7 +91,7 @@ fn round(seed: u64) {
         let mut followers = Vec::new();
         for (index, name) in (0..).zip(names.iter().chain(&victims)) {
             let (home, over) = (&home, &over);
-            let appends = (seed + index) % 2 == 0;
+            let appends = (seed + index).is_multiple_of(2);
             followers.push(scope.spawn(move || follow(home, name, appends, over)));
         }
         for index in 0..2 {

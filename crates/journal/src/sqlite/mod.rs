@@ -271,7 +271,7 @@ impl Shared {
         }
         let only = session.is_some().then(|| dead.iter().next().copied()).flatten();
         match self.queue.run(move |store| store.settle_dead(only)) {
-            Ok((_, failed)) => Ok(failed.into_iter().map(|(session, _)| session).collect()),
+            Ok(cleared) => Ok(cleared.failed.into_iter().map(|(session, _)| session).collect()),
             Err(_) => Ok(dead),
         }
     }
@@ -512,11 +512,11 @@ impl Journal for SqliteJournal {
     }
 
     fn settle_dead(&self) -> Result<Vec<Settled>, Error> {
-        let (settled, failed) = self.shared.queue.run(|store| store.settle_dead(None))?;
-        failed
-            .into_iter()
-            .next()
-            .map_or(Ok(settled), |(_, error)| Err(error))
+        let cleared = self.shared.queue.run(|store| store.settle_dead(None))?;
+        match cleared.failed.into_iter().next() {
+            None => Ok(cleared.settled),
+            Some((_, error)) => Err(error),
+        }
     }
 
     fn forget(&self, session: &SessionId) -> Result<Forgotten, Error> {

@@ -80,6 +80,14 @@ impl Db<'_> {
     }
 }
 
+/// What became of what dead owners left.
+#[derive(Default)]
+pub(super) struct Cleared {
+    pub(super) settled: Vec<Settled>,
+    /// What could not be settled, by number of the session.
+    pub(super) failed: Vec<(i64, Error)>,
+}
+
 /// A tape that is ours to write.
 pub(super) struct Opened {
     pub(super) tape: i64,
@@ -244,13 +252,9 @@ impl Store {
         })
     }
 
-    /// Settles what dead owners left. What is in the way of one is not in the way of the others, and told beside them, with
-    /// the number of the session.
-    pub(super) fn settle_dead(
-        &mut self,
-        session: Option<i64>,
-    ) -> Result<(Vec<Settled>, Vec<(i64, Error)>), Error> {
-        let (mut settled, mut failed) = (Vec::new(), Vec::new());
+    /// Settles what dead owners left. What is in the way of one is not in the way of the others.
+    pub(super) fn settle_dead(&mut self, session: Option<i64>) -> Result<Cleared, Error> {
+        let mut cleared = Cleared::default();
         for running in self.db().running(session)? {
             if !running.is_dead(&self.live) {
                 continue;
@@ -261,14 +265,14 @@ impl Store {
                 free.then(|| store.settle(&running)).transpose()
             });
             match done {
-                Ok(done) => settled.extend(done),
-                Err(error) => failed.push((running.session, error)),
+                Ok(done) => cleared.settled.extend(done),
+                Err(error) => cleared.failed.push((running.session, error)),
             }
         }
         if session.is_none() {
             self.sweep()?;
         }
-        Ok((settled, failed))
+        Ok(cleared)
     }
 
     /// Takes tails away that no session needs: of processes that were killed between their last session's end and their own.
