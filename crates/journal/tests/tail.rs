@@ -233,6 +233,13 @@ fn a_tape_goes_on_behind_what_its_tail_holds() {
     assert!(writer.input(7, None, b"input 7").unwrap());
     writer.flush().unwrap();
     assert_eq!(inputs(&journal), [1, 2, 3, 4, 5, 6, 7]);
+    // And with its session, which is settled first.
+    assert_eq!(writer.begin(&begin("s", Mode::Wrapped)).unwrap().number, 3);
+    assert_eq!(said(&journal), "Well: one two three four five ");
+    assert!(journal.open_rows(&id()).unwrap().is_empty());
+    writer.input(8, None, b"input 8").unwrap();
+    writer.flush().unwrap();
+    assert!(tail(&home).exists(), "it is this writer's now");
     assert_eq!(journal.verify(None).unwrap(), []);
 }
 

@@ -102,6 +102,11 @@ impl Store {
         tail.is_some_and(|tail| tail.append(base, batch, holds).unwrap_or(false))
     }
 
+    /// Whether a tape is ours.
+    pub(super) fn writes(&self, tape: i64) -> bool {
+        self.tails.get(&tape).is_some_and(Tail::is_written)
+    }
+
     /// Takes a tape for the rest of this transaction; says whether it could. Not where somebody writes it.
     pub(super) fn claim(&mut self, tape: i64) -> Result<bool, Error> {
         if self.claims.contains_key(&tape) {

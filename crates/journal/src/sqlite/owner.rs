@@ -229,7 +229,7 @@ impl Store {
     /// Settles a dead owner's session, refuses a live one's.
     fn need_free(&mut self, session: i64) -> Result<(), Error> {
         for running in self.db().running(Some(session))? {
-            if !running.is_dead(&self.live) || !self.claim(running.tape)? {
+            if !running.is_dead(&self.live) || !self.may_settle(&running)? {
                 let Owner { pid, host, .. } = running.owner;
                 return Err(Error::Held {
                     session: SessionId::from(running.id),
@@ -260,8 +260,7 @@ impl Store {
                 continue;
             }
             let done = in_savepoint(self, |store| {
-                // A process that writes its tape lives.
-                let free = store.claim(running.tape)?;
+                let free = store.may_settle(&running)?;
                 free.then(|| store.settle(&running)).transpose()
             });
             match done {
@@ -273,6 +272,12 @@ impl Store {
             self.sweep()?;
         }
         Ok(cleared)
+    }
+
+    /// Whether nobody else writes the tape of a session whose owner is gone. Who does lives, or went on with the tape and settles the
+    /// session itself.
+    fn may_settle(&mut self, running: &Running) -> Result<bool, Error> {
+        Ok(self.writes(running.tape) || self.claim(running.tape)?)
     }
 
     /// Takes tails away that no session needs: of processes that were killed between their last session's end and their own.
@@ -304,7 +309,9 @@ impl Store {
         let number = running.session;
         // Before the generation rises: it is the dead one's.
         self.take_in(running.tape, |_, _| false)?;
-        self.over.push(running.tape);
+        if self.claims.contains_key(&running.tape) {
+            self.over.push(running.tape);
+        }
         let generation = self.next_generation(number)?;
         let mut touch = Touch::default();
         self.fold(number, &mut touch)?;
