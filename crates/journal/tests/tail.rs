@@ -574,8 +574,7 @@ fn a_connection_has_one_writer() {
     // Another process imports the same file, or folds a side file in: it must not touch what the first one writes.
     let error = other
         .writer("c", WriterOptions::default())
-        .err()
-        .expect("it is written");
+        .expect_err("it is written");
     assert!(error.to_string().contains("is written by another"), "{error}");
     stream.say("two ");
     drop(other);
