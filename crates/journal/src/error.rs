@@ -107,6 +107,14 @@ pub enum Error {
         /// The owner's machine.
         host: String,
     },
+    /// A connection has one writer.
+    #[error(
+        "Connection {connection} is written by another process or writer. Wait until that has ended, then try again."
+    )]
+    Written {
+        /// The connection.
+        connection: String,
+    },
     /// There is no such session.
     #[error("The journal has no session {session}.")]
     NoSession {
@@ -209,6 +217,7 @@ impl Error {
             self,
             Error::Full { .. }
                 | Error::Locked { .. }
+                | Error::Written { .. }
                 | Error::ReadOnly { .. }
                 | Error::NoPermission { .. }
                 | Error::Behind { .. }

@@ -233,6 +233,13 @@ fn a_tape_goes_on_behind_what_its_tail_holds() {
     assert!(writer.input(7, None, b"input 7").unwrap());
     writer.flush().unwrap();
     assert_eq!(inputs(&journal), [1, 2, 3, 4, 5, 6, 7]);
+    // And with its session, which is settled first.
+    assert_eq!(writer.begin(&begin("s", Mode::Wrapped)).unwrap().number, 3);
+    assert_eq!(said(&journal), "Well: one two three four five ");
+    assert!(journal.open_rows(&id()).unwrap().is_empty());
+    writer.input(8, None, b"input 8").unwrap();
+    writer.flush().unwrap();
+    assert!(tail(&home).exists(), "it is this writer's now");
     assert_eq!(journal.verify(None).unwrap(), []);
 }
 
@@ -344,8 +351,13 @@ fn a_tail_that_is_younger_than_its_journal_is_told() {
     stream.say("three ");
     fs::copy(tail(&home), tail(&copy)).unwrap();
     let journal = SqliteJournal::open(&copy).unwrap();
-    let error = journal.settle_dead().unwrap_err();
-    assert!(error.to_string().contains("put the right one back"), "{error}");
+    for error in [
+        journal.settle_dead().unwrap_err(),
+        journal.rows(&id(), Window::Last(1)).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("put the right one back"), "{error}");
+    }
+    assert!(!journal.verify(None).unwrap().is_empty());
     fs::remove_file(tail(&copy)).unwrap();
     journal.settle_dead().unwrap();
 }
@@ -357,6 +369,7 @@ fn a_tail_that_cannot_be_written_is_done_without() {
     let home = Home::at(dir.path());
     let journal = SqliteJournal::open(&home).unwrap();
     let mut stream = Stream::begin(&journal);
+    fs::remove_file(tail(&home)).unwrap();
     std::os::unix::fs::symlink(dir.path().join("no/such/folder"), tail(&home)).unwrap();
     let log = log_length(&home);
     let cursor = stream.say("one");
@@ -436,4 +449,233 @@ fn a_tail_that_goes_on_from_what_was_cut_off_the_log_goes_to_the_copy() {
         journal.settle_dead().unwrap();
         assert_eq!(journal.verify(None).unwrap(), []);
     }
+}
+
+/// Text that one row after the other grows by, in so many pieces, with one input.
+fn say_in_pieces(journal: &SqliteJournal, stream: &mut Stream, count: u64) -> u64 {
+    let second = row("s", 2, json!({"kind": "assistant", "state": "open", "text": ""}));
+    stream.revision += 1;
+    stream.writer.input(stream.revision, None, b"second").unwrap();
+    stream.writer.apply(&Change::Put(&second)).unwrap();
+    stream.writer.flush().unwrap();
+    stream.revision += 1;
+    stream.writer.input(stream.revision, None, b"pieces").unwrap();
+    let mut cursor = 0;
+    for piece in 0..count {
+        for (id, seq, offset) in [(&stream.message.id, 1, 6 + piece), (&second.id, 2, piece)] {
+            let append = Append {
+                id,
+                seq,
+                member: Grows::Text,
+                offset,
+                text: "x",
+                revision: stream.revision + piece,
+                frame: stream.revision,
+            };
+            cursor = stream.writer.apply(&Change::Append(append)).unwrap();
+        }
+    }
+    stream.writer.flush().unwrap();
+    assert_eq!(stream.writer.saved(&id()), cursor);
+    let entry = journal.session(&id()).unwrap().unwrap();
+    assert_eq!(entry.cursor, cursor, "what was saved is seen");
+    cursor
+}
+
+#[test]
+fn a_batch_of_very_many_pieces_is_saved_as_well() {
+    for count in [100, 10_000] {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path());
+        let journal = SqliteJournal::open(&home).unwrap();
+        let mut stream = Stream::begin(&journal);
+        say_in_pieces(&journal, &mut stream, count);
+        let left = tempfile::tempdir().unwrap();
+        let copy = copy(&home, left.path());
+        let journal = SqliteJournal::open(&copy).unwrap();
+        journal.settle_dead().unwrap();
+        for row in journal.rows(&id(), Window::Last(2)).unwrap() {
+            let Body::Assistant(message) = &row.body else {
+                panic!("{row:?}")
+            };
+            assert_eq!(message.content.as_text().matches('x').count() as u64, count);
+        }
+    }
+}
+
+#[test]
+fn what_is_forgotten_leaves_no_tail_and_nothing_for_who_comes_after() {
+    let (_dir, home) = abandoned();
+    let journal = SqliteJournal::open(&home).unwrap();
+    journal.forget(&id()).unwrap();
+    assert!(!tail(&home).exists(), "its words are gone");
+    // Numbers of tapes and sessions are used again.
+    let mut stream = Stream::begin(&journal);
+    stream.say("anew");
+    assert_eq!(said(&journal), "Well: anew");
+}
+
+#[test]
+fn a_tape_that_begins_takes_nothing_from_a_tail_that_stands_in_its_place() {
+    let (_dir, home) = abandoned();
+    let old = fs::read(tail(&home)).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::at(dir.path());
+    let journal = SqliteJournal::open(&home).unwrap();
+    fs::write(tail(&home), old).unwrap();
+    let mut stream = Stream::begin(&journal);
+    assert_eq!(said(&journal), "Well: ");
+    stream.say("anew");
+    assert_eq!(said(&journal), "Well: anew");
+}
+
+#[test]
+fn a_broken_tail_is_in_the_way_of_its_own_session_alone() {
+    let (_dir, home) = abandoned();
+    {
+        let journal = SqliteJournal::open(&home).unwrap();
+        let mut writer = journal.writer("other", WriterOptions::default()).unwrap();
+        writer.begin(&begin("t", Mode::Wrapped)).unwrap();
+        writer.input(1, None, b"input 1").unwrap();
+        writer
+            .apply(&Change::Put(&row(
+                "t",
+                1,
+                json!({"kind": "assistant", "state": "open", "text": "a"}),
+            )))
+            .unwrap();
+        writer.flush().unwrap();
+    }
+    let mut bytes = fs::read(tail(&home)).unwrap();
+    bytes[40] ^= 1;
+    fs::write(tail(&home), bytes).unwrap();
+    let journal = SqliteJournal::open(&home).unwrap();
+    let entries = journal.sessions(&SessionQuery::default()).unwrap();
+    assert_eq!(entries.len(), 2, "they are listed");
+    assert!(
+        matches!(journal.rows(&id(), Window::Last(1)), Err(Error::Damaged { .. })),
+        "it is told"
+    );
+    assert!(journal.settle_dead().is_err(), "it is told here too");
+    let other = journal.session(&SessionId::from("t")).unwrap().unwrap();
+    assert!(matches!(other.status, Status::Ended | Status::Cut));
+    assert!(
+        journal.open_rows(&SessionId::from("t")).unwrap().is_empty(),
+        "the other one is settled"
+    );
+}
+
+#[test]
+fn a_connection_has_one_writer() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::at(dir.path());
+    let journal = SqliteJournal::open(&home).unwrap();
+    let other = SqliteJournal::open(&home).unwrap();
+    let mut stream = Stream::begin(&journal);
+    stream.say("one ");
+    // Another process imports the same file, or folds a side file in: it must not touch what the first one writes.
+    let error = other
+        .writer("c", WriterOptions::default())
+        .expect_err("it is written");
+    assert!(error.to_string().contains("is written by another"), "{error}");
+    stream.say("two ");
+    drop(other);
+    assert_eq!(said(&journal), "Well: one two ");
+    stream.close();
+    drop(stream);
+    assert_eq!(inputs(&journal), [1, 2, 3, 4]);
+    assert_eq!(journal.verify(None).unwrap(), []);
+    drop(journal);
+    let journal = SqliteJournal::open(&home).unwrap();
+    journal.writer("c", WriterOptions::default()).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_tail_that_is_deleted_under_its_owner_costs_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::at(dir.path());
+    let journal = SqliteJournal::open(&home).unwrap();
+    let mut stream = Stream::begin(&journal);
+    stream.say("one ");
+    fs::remove_file(tail(&home)).unwrap();
+    stream.say("two ");
+    assert_eq!(said(&journal), "Well: one two ");
+    fs::remove_file(tail(&home)).ok();
+    stream.close();
+    assert_eq!(said(&journal), "Well: one two ");
+    assert_eq!(inputs(&journal), [1, 2, 3, 4]);
+}
+
+/// Readers see what was written before it is on stable storage. A power cut takes it from the disk and not from a page on another
+/// machine.
+#[test]
+fn a_reader_that_saw_what_a_power_cut_took_is_told_what_came_instead() {
+    let (_dir, home) = abandoned();
+    let journal = SqliteJournal::open(&home).unwrap();
+    let seen = journal
+        .follow(
+            &id(),
+            0,
+            Follow {
+                limit: 10,
+                appends: true,
+            },
+        )
+        .unwrap()
+        .cursor;
+    drop(journal);
+    let whole = fs::read(tail(&home)).unwrap();
+    let at = whole.windows(4).rposition(|window| window == b"tail").unwrap();
+    fs::write(tail(&home), &whole[..at]).unwrap();
+    let journal = SqliteJournal::open(&home).unwrap();
+    journal.settle_dead().unwrap();
+    let followed = journal
+        .follow(
+            &id(),
+            seen,
+            Follow {
+                limit: 10,
+                appends: true,
+            },
+        )
+        .unwrap();
+    assert_eq!(said(&journal), "Well: one two three four ");
+    assert!(
+        followed.news.iter().any(|news| matches!(news, News::Row(row)
+            if matches!(&row.body, Body::Assistant(m) if m.content.as_text() == "Well: one two three four "))),
+        "{followed:?}"
+    );
+}
+
+#[test]
+fn a_tail_that_nobody_needs_any_more_goes() {
+    let (_dir, home) = abandoned();
+    let journal = SqliteJournal::open(&home).unwrap();
+    let old = fs::read(tail(&home)).unwrap();
+    journal.settle_dead().unwrap();
+    // Its owner was killed after its last session had ended.
+    fs::write(tail(&home), old).unwrap();
+    journal.settle_dead().unwrap();
+    assert!(!tail(&home).exists());
+    assert_eq!(said(&journal), "Well: one two three four five ");
+    assert_eq!(journal.verify(None).unwrap(), []);
+}
+
+#[test]
+fn a_session_is_not_forgotten_while_its_connection_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::at(dir.path());
+    let journal = SqliteJournal::open(&home).unwrap();
+    let other = SqliteJournal::open(&home).unwrap();
+    let mut stream = Stream::begin(&journal);
+    stream.say("one ");
+    stream.writer.end(&id()).unwrap();
+    let error = other.forget(&id()).unwrap_err();
+    assert!(matches!(error, Error::Held { .. }), "{error}");
+    assert_eq!(said(&other), "Well: one ");
+    drop(stream);
+    drop(journal);
+    other.forget(&id()).unwrap();
+    assert!(!tail(&home).exists());
 }

@@ -109,12 +109,15 @@ fn cut(path: &Path, live: &Path) -> Result<(), Error> {
         path,
         tails: None,
     };
-    // Of a journal whose first frame was hit, no table is left.
-    let is_empty = schema::pragma(&conn, path, "user_version")? == 0;
+    // Where the damage is at the log's beginning, not even the tables are left.
+    let made = schema::pragma(&conn, path, "user_version")?;
     for (file, tape) in tail::all(live) {
-        let stored = if is_empty { 0 } else { db.stored_input(tape)? };
-        if let Ok(Found::Content(content)) = tail::find(live, tape)
-            && content.base > Some(stored)
+        let base = match made {
+            0 => 0,
+            _ => db.stored_input(tape)?,
+        };
+        if let Ok(Found::Content(content)) = tail::find(live, tape, base)
+            && content.base > Some(base)
         {
             fs::remove_file(&file).map_err(|error| file_error(&file, "removing it", error))?;
         }

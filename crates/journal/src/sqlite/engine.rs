@@ -90,15 +90,20 @@ impl Queue {
 }
 
 /// Runs a piece of work so that its failure leaves the rest of the transaction as it was.
-fn in_savepoint<T>(store: &mut Store, work: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
+pub(super) fn in_savepoint<T>(
+    store: &mut Store,
+    work: impl FnOnce(&mut Store) -> Result<T, Error>,
+) -> Result<T, Error> {
     store.exec("beginning a change", "SAVEPOINT piece", [])?;
+    let over = store.over.len();
     match work(store) {
         Ok(value) => {
             store.exec("ending a change", "RELEASE piece", [])?;
             Ok(value)
         }
         Err(error) => {
-            store.forget_cache();
+            store.forget_tables();
+            store.over.truncate(over);
             if !store.conn.is_autocommit() {
                 store.exec("undoing a change", "ROLLBACK TO piece", [])?;
                 store.exec("undoing a change", "RELEASE piece", [])?;
@@ -144,6 +149,8 @@ impl Engine {
         let mut retry_at: Option<Instant> = None;
         loop {
             let (jobs, stop) = self.next(retry_at);
+            // Who asks for something after a writer is gone finds it gone.
+            self.leave();
             let retry = stop || retry_at.is_some_and(|at| at <= Instant::now());
             let fine = self.round(jobs, retry, stop);
             let failed = self.slots().iter().any(|slot| slot.has_failed());
@@ -208,9 +215,10 @@ impl Engine {
         }
         let (mut left, count) = (Vec::new(), due.len());
         for (slot, batch, holds) in due {
-            match self.store.stream(slot.tape, &batch, &holds) {
-                Some(refused) => slot.committed(batch, refused),
-                None => left.push((slot, batch, holds)),
+            if self.store.stream(slot.tape, &batch, &holds) {
+                slot.committed(batch, Refused::new());
+            } else {
+                left.push((slot, batch, holds));
             }
         }
         if left.len() < count {
@@ -336,6 +344,10 @@ impl Engine {
             if self.store.exec("closing a tape", "BEGIN IMMEDIATE", []).is_ok() {
                 // A tape whose open end stays plain is whole all the same: the next to open it goes on.
                 let closed = in_savepoint(&mut self.store, |store| {
+                    // Somebody has it already, and goes on.
+                    if !store.claim(tape)? {
+                        return Ok(());
+                    }
                     store.take_in(tape, |_, _| false)?;
                     store.over.push(tape);
                     store.close_tape(tape)

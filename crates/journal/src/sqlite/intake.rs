@@ -2,13 +2,14 @@
 //! transaction of its writer takes the tail into the tables.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::batch::{Batch, Grown, Op};
 use crate::error::Error;
-use crate::writer::{Hold, Refused};
+use crate::writer::Hold;
 
 use super::store::Store;
-use super::tail::{self, Found, Streamed, StreamedEntry, Tail};
+use super::tail::{self, Found, Streamed, StreamedEntry, Tail, Written};
 
 /// A row, by its session's place among the holds of a batch and its `seq`.
 pub(super) type Key = (usize, u64);
@@ -78,37 +79,56 @@ impl Kept {
 }
 
 impl Store {
-    /// Appends a batch of streamed text to the tail of its tape, outside any transaction. Nothing where it is no such
-    /// batch, or the tail is full or cannot be written, or the tables do not end with an input: then it is
-    /// [applied](Store::apply).
-    pub(super) fn stream(&mut self, tape: i64, batch: &Batch, holds: &[Hold]) -> Option<Refused> {
+    /// Appends a batch of streamed text to the tail of its tape, outside any transaction; says whether it did. Not where it is
+    /// no such batch, or the tail is full or cannot be written, or the tables do not end with an input, or one of the sessions is
+    /// someone else's: then it is [applied](Store::apply).
+    ///
+    /// What is asked before the write holds until it is done: whoever else wants to write the tape's tables, or settle one of its
+    /// sessions, needs the lock that we have.
+    pub(super) fn stream(&mut self, tape: i64, batch: &Batch, holds: &[Hold]) -> bool {
         if !Streamed::takes(batch) || !self.sharp.contains(&tape) {
-            return None;
+            return false;
         }
-        let mut tail = match self.tails.remove(&tape) {
-            Some(tail) => tail,
-            None => Tail::open(&self.live, tape, self.db().stored_input(tape).ok()?).ok()?,
-        };
-        if !tail.has_room(batch) {
-            return None;
-        }
-        tail.append(batch, holds).ok()?;
-        // Asked after the write: whoever settled one of the sessions before it took the tail in without this batch.
-        if self.db().stored_input(tape).ok()? != tail.base() {
-            self.forget_cache();
-            return None;
-        }
-        let mut used: Vec<usize> = batch.entries.iter().map(|entry| entry.session).collect();
-        used.sort_unstable();
-        used.dedup();
-        let mut refused = Vec::new();
-        for index in used {
-            if let Some(error) = self.check_hold(&holds[index]).ok()? {
-                refused.push((index, error));
+        for entry in &batch.entries {
+            let hold = &holds[entry.session];
+            if !matches!(self.generation(hold.number), Ok(Some(current)) if current == hold.generation) {
+                return false;
             }
         }
+        let Ok(base) = self.db().stored_input(tape) else {
+            return false;
+        };
+        let tail = self.tails.get_mut(&tape).filter(|tail| tail.is_written());
+        tail.is_some_and(|tail| tail.append(base, batch, holds).unwrap_or(false))
+    }
+
+    /// Whether a tape is ours.
+    pub(super) fn writes(&self, tape: i64) -> bool {
+        self.tails.get(&tape).is_some_and(Tail::is_written)
+    }
+
+    /// Takes a tape for the rest of this transaction; says whether it could. Not where somebody writes it.
+    pub(super) fn claim(&mut self, tape: i64) -> Result<bool, Error> {
+        if self.claims.contains_key(&tape) {
+            return Ok(true);
+        }
+        let written = self.take_tape(tape)?;
+        let free = written.is_some();
+        self.claims.extend(written.map(|written| (tape, written)));
+        Ok(free)
+    }
+
+    /// Takes a tape; nothing where somebody writes it.
+    pub(super) fn take_tape(&mut self, tape: i64) -> Result<Option<Arc<Written>>, Error> {
+        if let Some(written) = self.claims.remove(&tape) {
+            self.over.retain(|over| *over != tape);
+            return Ok(Some(written));
+        }
+        let Some((tail, written)) = Tail::take(&self.live, tape)? else {
+            return Ok(None);
+        };
         self.tails.insert(tape, tail);
-        Some(refused)
+        Ok(Some(written))
     }
 
     /// Takes in the tail of a tape before a batch of it. Text of rows that the batch closes is given back, that of rows that it puts
@@ -147,18 +167,19 @@ impl Store {
         tape: i64,
         mut keeps: impl FnMut(&StreamedEntry, &str) -> bool,
     ) -> Result<(), Error> {
-        self.tails.remove(&tape);
         let base = self.db().stored_input(tape)?;
-        let content = match tail::find(&self.live, tape)? {
+        let found = match self.tails.get(&tape) {
+            // Read as it was written, also where it was deleted under us.
+            Some(tail) => tail.find(base)?,
+            None => tail::find(&self.live, tape, base)?,
+        };
+        let content = match found {
             Found::Content(content) => content,
-            // Nobody but the owner of a tape begins its tail anew, and that is us, or it is gone.
+            // Nobody begins it anew but who writes the tape, and that is us, or nobody.
             Found::Nothing | Found::Moved => return Ok(()),
         };
         if content.base > Some(base) {
-            return Err(Error::Damaged {
-                path: tail::path_of(&self.live, tape),
-                detail: "it is younger than the journal, which must be an older copy: put the right one back, or move this file away".to_owned(),
-            });
+            return Err(tail::younger(&self.live, tape));
         }
         if content.base != Some(base) {
             return Ok(());
@@ -212,7 +233,8 @@ mod tests {
         let home = Home::at(dir.path());
         let (conn, _held) = schema::open(&home).expect("opens");
         let mut store = Store::new(conn, home.database(), home.live());
-        let (tape, _) = store.tape_of("c").expect("a tape");
+        let opened = store.tape_of("c").expect("a tape");
+        let tape = opened.tape;
         let begun = store.begin(tape, &begin("s", Mode::Wrapped)).expect("begins");
         let holds = [Hold {
             id: begun.generation.session.clone(),
@@ -227,10 +249,7 @@ mod tests {
         let mut put = Batch::default();
         put.input(1, None, b"one");
         put.push(0, 1, Op::Put(message.clone()));
-        assert!(
-            store.stream(tape, &put, &holds).is_none(),
-            "a row goes to the tables"
-        );
+        assert!(!store.stream(tape, &put, &holds), "a row goes to the tables");
         store.apply(tape, &put, &holds).expect("applied");
         let mut streamed = Batch::default();
         streamed.input(2, None, b"two");
@@ -244,7 +263,7 @@ mod tests {
             frame: 2,
         };
         streamed.append(0, 2, &append);
-        assert!(store.stream(tape, &streamed, &holds).is_some());
+        assert!(store.stream(tape, &streamed, &holds));
         assert_eq!(store.db().stored_input(tape).expect("read"), 1);
         store.apply(tape, &streamed, &holds).expect("applied");
         let rid = (begun.number << 40) | 1;

@@ -271,7 +271,7 @@ impl Shared {
         }
         let only = session.is_some().then(|| dead.iter().next().copied()).flatten();
         match self.queue.run(move |store| store.settle_dead(only)) {
-            Ok(_) => Ok(HashSet::new()),
+            Ok(cleared) => Ok(cleared.failed.into_iter().map(|(session, _)| session).collect()),
             Err(_) => Ok(dead),
         }
     }
@@ -355,8 +355,20 @@ impl Backend for Shared {
 impl Journal for SqliteJournal {
     fn writer(&self, connection: &str, options: WriterOptions) -> Result<Writer, Error> {
         let name = connection.to_owned();
-        let (tape, last) = self.shared.queue.run(move |store| store.tape_of(&name))?;
-        let slot = Arc::new(Slot::new(connection, tape, last, options.on_saved));
+        let open = move || {
+            let name = name.clone();
+            self.shared.queue.run(move |store| store.tape_of(&name))
+        };
+        let until = Instant::now() + GROUP_COMMIT * 10;
+        let opened = loop {
+            match open() {
+                // Whoever settled what was left on it lets it go after its commit.
+                Err(Error::Written { .. }) if Instant::now() < until => std::thread::sleep(GROUP_COMMIT / 2),
+                opened => break opened?,
+            }
+        };
+        let slot = Slot::new(connection, opened.tape, opened.last, options.on_saved);
+        let slot = Arc::new(slot.held_by(Box::new(opened.written)));
         self.shared.queue.join(Arc::clone(&slot));
         Ok(Writer::new(
             slot,
@@ -500,7 +512,11 @@ impl Journal for SqliteJournal {
     }
 
     fn settle_dead(&self) -> Result<Vec<Settled>, Error> {
-        self.shared.queue.run(|store| store.settle_dead(None))
+        let cleared = self.shared.queue.run(|store| store.settle_dead(None))?;
+        match cleared.failed.into_iter().next() {
+            None => Ok(cleared.settled),
+            Some((_, error)) => Err(error),
+        }
     }
 
     fn forget(&self, session: &SessionId) -> Result<Forgotten, Error> {

@@ -13,9 +13,11 @@ use crate::model::*;
 use crate::settle;
 use crate::writer::{Begun, Hold};
 
+use super::engine::in_savepoint;
 use super::read::Db;
 use super::session_range;
 use super::store::{Store, Touch};
+use super::tail::{self, BATCH_BYTES, Written};
 use crate::writer::now_ms;
 
 /// A generation whose end nobody has told.
@@ -78,6 +80,22 @@ impl Db<'_> {
     }
 }
 
+/// What became of what dead owners left.
+#[derive(Default)]
+pub(super) struct Cleared {
+    pub(super) settled: Vec<Settled>,
+    /// What could not be settled, by number of the session.
+    pub(super) failed: Vec<(i64, Error)>,
+}
+
+/// A tape that is ours to write.
+pub(super) struct Opened {
+    pub(super) tape: i64,
+    /// Number of its last input.
+    pub(super) last: u64,
+    pub(super) written: Arc<Written>,
+}
+
 impl Running {
     /// Whether the owner's process is gone.
     pub(super) fn is_dead(&self, live: &std::path::Path) -> bool {
@@ -86,18 +104,30 @@ impl Running {
 }
 
 impl Store {
-    /// Opens the tape of a connection, and makes it where there is none: its number and its last input.
-    pub(super) fn tape_of(&mut self, connection: &str) -> Result<(i64, u64), Error> {
-        self.exec(
+    /// Opens the tape of a connection for who writes it, and makes it where there is none.
+    pub(super) fn tape_of(&mut self, connection: &str) -> Result<Opened, Error> {
+        let made = self.exec(
             "opening a tape",
             "INSERT OR IGNORE INTO tapes (connection) VALUES (?)",
             [connection],
         )?;
         // The row was written a line above.
         let tape = self.db().tape(connection)?.unwrap_or_default();
-        // Left by a writer of this connection that is gone.
-        self.take_in(tape, |_, _| false)?;
-        Ok((tape, self.db().last_input(tape)?))
+        let written = self.take_tape(tape)?.ok_or_else(|| Error::Written {
+            connection: connection.to_owned(),
+        })?;
+        // What is in the file was left by a writer of this connection that is gone; or, of one that is new, by another whose number
+        // this was before.
+        if made == 0 {
+            self.take_in(tape, |_, _| false)?;
+        } else if let Some(tail) = self.tails.get(&tape) {
+            tail.clear()?;
+        }
+        Ok(Opened {
+            tape,
+            last: self.db().last_input(tape)?,
+            written,
+        })
     }
 
     /// Begins a generation.
@@ -199,7 +229,7 @@ impl Store {
     /// Settles a dead owner's session, refuses a live one's.
     fn need_free(&mut self, session: i64) -> Result<(), Error> {
         for running in self.db().running(Some(session))? {
-            if !running.is_dead(&self.live) {
+            if !running.is_dead(&self.live) || !self.may_settle(&running)? {
                 let Owner { pid, host, .. } = running.owner;
                 return Err(Error::Held {
                     session: SessionId::from(running.id),
@@ -222,15 +252,55 @@ impl Store {
         })
     }
 
-    /// Settles what dead owners left.
-    pub(super) fn settle_dead(&mut self, session: Option<i64>) -> Result<Vec<Settled>, Error> {
-        let mut settled = Vec::new();
+    /// Settles what dead owners left. What is in the way of one is not in the way of the others.
+    pub(super) fn settle_dead(&mut self, session: Option<i64>) -> Result<Cleared, Error> {
+        let mut cleared = Cleared::default();
         for running in self.db().running(session)? {
-            if running.is_dead(&self.live) {
-                settled.push(self.settle(&running)?);
+            if !running.is_dead(&self.live) {
+                continue;
+            }
+            let done = in_savepoint(self, |store| {
+                let free = store.may_settle(&running)?;
+                free.then(|| store.settle(&running)).transpose()
+            });
+            match done {
+                Ok(done) => cleared.settled.extend(done),
+                Err(error) => cleared.failed.push((running.session, error)),
             }
         }
-        Ok(settled)
+        if session.is_none() {
+            self.sweep()?;
+        }
+        Ok(cleared)
+    }
+
+    /// Whether nobody else writes the tape of a session whose owner is gone. Who does lives, or went on with the tape and settles the
+    /// session itself.
+    fn may_settle(&mut self, running: &Running) -> Result<bool, Error> {
+        Ok(self.writes(running.tape) || self.claim(running.tape)?)
+    }
+
+    /// Takes tails away that no session needs: of processes that were killed between their last session's end and their own.
+    fn sweep(&mut self) -> Result<(), Error> {
+        for (_, tape) in tail::all(&self.live) {
+            let sql = "SELECT 1 FROM generations g JOIN sessions s ON s.num = g.session AND s.generation = g.generation
+                 WHERE g.tape = ? AND s.live = 1 LIMIT 1";
+            let needed = self
+                .db()
+                .one("reading who holds a tape", sql, [tape], |_| Ok(()))?;
+            if needed.is_some() {
+                continue;
+            }
+            // One that cannot be taken in stays: whoever opens its tape is told.
+            let _ = in_savepoint(self, |store| {
+                if store.claim(tape)? {
+                    store.take_in(tape, |_, _| false)?;
+                    store.over.push(tape);
+                }
+                Ok(())
+            });
+        }
+        Ok(())
     }
 
     /// Settles a session whose owner is gone, under a generation of its own, so that the owner could write nothing more
@@ -239,7 +309,9 @@ impl Store {
         let number = running.session;
         // Before the generation rises: it is the dead one's.
         self.take_in(running.tape, |_, _| false)?;
-        self.over.push(running.tape);
+        if self.claims.contains_key(&running.tape) {
+            self.over.push(running.tape);
+        }
         let generation = self.next_generation(number)?;
         let mut touch = Touch::default();
         self.fold(number, &mut touch)?;
@@ -255,6 +327,9 @@ impl Store {
         let at = Time::At(heard_of.unwrap_or_else(now_ms));
         // Text that was folded into its row a moment ago stands no more where the session's cursor is looked for.
         let mut cursor = self.db().cursor(number)?.max(touch.cursor);
+        // A reader sees a record of a tail as soon as it is written, and a power cut may take it before it is on stable storage: a
+        // reader that outlives the machine may be ahead by so much, and must be told of what comes now.
+        cursor += BATCH_BYTES as u64;
         let id = SessionId::from(running.id.as_str());
         let last = self.db().rows(&id, Window::Last(1))?;
         let last = last.first().map(|row| &**row);
@@ -345,6 +420,11 @@ impl Store {
                 forgotten.shared_tapes.push(connection);
                 continue;
             }
+            // A connection that goes on would write what is forgotten again.
+            if !self.claim(tape)? {
+                return Err(self.held(session, number, tape)?);
+            }
+            self.over.push(tape);
             let (from, to) = session_range(tape);
             self.exec(
                 DOING,
@@ -373,8 +453,24 @@ impl Store {
         self.conn
             .pragma_update(None, "secure_delete", false)
             .map_err(Self::say(&self.path, DOING))?;
-        self.forget_cache();
+        self.forget_tables();
         Ok(forgotten)
+    }
+
+    /// What is said of a session whose connection is written.
+    fn held(&self, session: &SessionId, number: i64, tape: i64) -> Result<Error, Error> {
+        let sql = "SELECT pid, host FROM generations WHERE session = ? AND tape = ? ORDER BY generation DESC LIMIT 1";
+        let owner = self
+            .db()
+            .one("reading who holds a session", sql, [number, tape], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        let (pid, host) = owner.unwrap_or_default();
+        Ok(Error::Held {
+            session: session.clone(),
+            pid,
+            host,
+        })
     }
 }
 

@@ -216,8 +216,14 @@ impl<'a> Db<'a> {
         entry.session = self.parse_session(entry.place.number, &json)?;
         entry.session.cursor = (object_cursor > 0).then_some(object_cursor);
         if live {
-            let streamed = self.streamed(entry.place.number, None, entry.cursor)?;
-            entry.cursor = streamed.last().map_or(entry.cursor, |piece| piece.cursor);
+            match self.streamed(entry.place.number, None, entry.cursor) {
+                Ok(streamed) => {
+                    entry.cursor = streamed.last().map_or(entry.cursor, |piece| piece.cursor);
+                }
+                // One broken tail never takes the whole list; whoever opens its session is told.
+                Err(Error::Damaged { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         entry.status = if dead.contains(&entry.place.number) {
             Status::Cut

@@ -21,7 +21,7 @@ use crate::writer::{Hold, Refused};
 
 use super::intake::{Fate, Rewrites};
 use super::read::Db;
-use super::tail::{self, Tail};
+use super::tail::{Tail, Written};
 use super::taping::OpenTape;
 use super::{place, session_range, sql_error};
 use crate::writer::now_ms;
@@ -33,6 +33,8 @@ pub(super) struct Store {
     pub(super) live: PathBuf,
     pub(super) tapes: HashMap<i64, OpenTape>,
     pub(super) tails: HashMap<i64, Tail>,
+    /// Tapes that are ours for this transaction.
+    pub(super) claims: HashMap<i64, Arc<Written>>,
     /// Tapes whose last batch in the tables brought an input.
     pub(super) sharp: HashSet<i64>,
     /// Tapes whose tail is over once this transaction is committed.
@@ -70,6 +72,7 @@ impl Store {
             live,
             tapes: HashMap::new(),
             tails: HashMap::new(),
+            claims: HashMap::new(),
             sharp: HashSet::new(),
             over: Vec::new(),
             grown: HashSet::new(),
@@ -77,22 +80,34 @@ impl Store {
         }
     }
 
-    /// Drops what is remembered of the file.
+    /// Drops what is remembered of the tables, and what this transaction would have done to tails.
     pub(super) fn forget_cache(&mut self) {
-        self.tapes.clear();
-        self.tails.clear();
-        self.sharp.clear();
+        self.forget_tables();
         self.over.clear();
+        self.leave_claims();
+    }
+
+    /// Drops what is remembered of the tables.
+    pub(super) fn forget_tables(&mut self) {
+        self.tapes.clear();
+        self.sharp.clear();
         self.grown.clear();
         self.known.clear();
     }
 
     /// The transaction is committed: what it made superfluous goes.
     pub(super) fn committed(&mut self) {
-        for tape in self.over.drain(..) {
-            // One that stays has a base that is past, and is empty for every reader.
-            let _ = std::fs::remove_file(tail::path_of(&self.live, tape));
+        for tape in std::mem::take(&mut self.over) {
+            if let Some(tail) = self.tails.remove(&tape) {
+                tail.remove();
+            }
         }
+        self.leave_claims();
+    }
+
+    fn leave_claims(&mut self) {
+        self.claims.clear();
+        self.tails.retain(|_, tail| tail.is_written());
     }
 
     /// What stands in the tables. What stands in a tail is [taken in](Store::take_in) before anyone here asks for it.

@@ -5,6 +5,10 @@
 //! when [`Tail::append`] returns. The next commit of its writer takes everything in the tail into the tables, in
 //! its own transaction ([`super::store::Store::take_in`]).
 //!
+//! A tape has one writer, who holds the lock of this file as long as it may write ([`Written`]). Whoever else takes a tail in, or
+//! removes it, takes the lock first: so nobody takes in half of what a living writer reports as saved, nor removes a file that
+//! another has begun to write.
+//!
 //! A tail holds what came after everything in the tables, or nothing. So it names the last input that stands there, its
 //! *base*. Tables whose last input is another have taken it in already, and for them the tail is empty, whatever still stands
 //! in the file; or they are older than the tail, and whoever reads them must look again. That needs each commit to
@@ -16,9 +20,10 @@
 //! on stable storage before the next is written: a record that does not check is the torn end of a write that nobody was told of,
 //! unless a good one of the same base stands behind it, which is damage.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
 
 use tapline_timeline::{Grows, RowId};
 
@@ -28,7 +33,8 @@ use crate::home::{file_error, private_file};
 use crate::tape;
 use crate::writer::Hold;
 
-/// Longest text and tape of a batch that goes to the tail, in bytes. One that is longer fills pages by itself.
+/// Longest content of a batch that goes to the tail, in bytes. One that is longer fills pages by itself. It has fewer changes than
+/// bytes, so this is also more changes than any record has.
 pub(super) const BATCH_BYTES: usize = 32 * 1024;
 
 /// What a tail holds before the tables take it in, in bytes before packing: readers read all of it.
@@ -37,8 +43,11 @@ pub(super) const TAIL_BYTES: usize = tape::BLOCK_BYTES;
 /// Longest file that is read, in bytes: what packs badly, and the headers of the shortest records, are in it.
 const FILE_LIMIT: u64 = 16 * TAIL_BYTES as u64;
 
-/// Longest content of a record that is taken as one, in bytes.
-const CONTENT_LIMIT: usize = 1 << 20;
+/// Longest content of a record that is taken as one, in bytes, packed or not.
+const CONTENT_LIMIT: usize = 2 * BATCH_BYTES;
+
+/// The numbers of an append.
+const ENTRY: usize = 9 * 8;
 
 const MAGIC: [u8; 4] = *b"tail";
 /// Magic, base, ordinal, length packed, length before, check.
@@ -77,7 +86,7 @@ impl Streamed {
 
     /// Whether a batch is one for the tail.
     pub(super) fn takes(batch: &Batch) -> bool {
-        batch.text.len() + batch.tape.len() <= BATCH_BYTES
+        Self::bytes(batch) <= BATCH_BYTES
             && batch.blobs.is_empty()
             && batch.providers.is_empty()
             && !batch.entries.is_empty()
@@ -88,9 +97,14 @@ impl Streamed {
                 .all(|entry| matches!(entry.op, Op::Append(_)))
     }
 
+    /// Length of the content of its record.
+    fn bytes(batch: &Batch) -> usize {
+        4 + ENTRY * batch.entries.len() + batch.text.len() + 16 + batch.tape.len()
+    }
+
     /// The content of a record.
     fn write(batch: &Batch, holds: &[Hold]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(batch.text.len() + batch.tape.len() + 80 * batch.entries.len());
+        let mut out = Vec::with_capacity(Self::bytes(batch));
         let appends = batch.entries.iter().filter_map(|entry| match &entry.op {
             Op::Append(grown) => Some((&holds[entry.session], entry.cursor, grown)),
             _ => None,
@@ -189,8 +203,6 @@ pub(super) struct Content {
     pub(super) records: Vec<Streamed>,
     /// Where the last whole record ends.
     end: usize,
-    /// What the records hold, before packing.
-    bytes: usize,
     /// The last content: the next record's dictionary.
     last: Vec<u8>,
 }
@@ -221,22 +233,25 @@ pub(super) fn all(live: &Path) -> impl Iterator<Item = (PathBuf, i64)> + use<> {
     })
 }
 
-/// Reads the tail of a tape. `tape` is in the check of each record: a file of another tape has none.
+/// Reads the tail of a tape for tables whose last input is `base`. `tape` is in the check of each record: a file of another tape has
+/// none.
 ///
 /// # Errors
 /// What the system says, and [`Error::Damaged`] for a broken record with a good one behind it.
-pub(super) fn find(live: &Path, tape: i64) -> Result<Found, Error> {
+pub(super) fn find(live: &Path, tape: i64, base: u64) -> Result<Found, Error> {
     let path = path_of(live, tape);
-    let say = |error| file_error(&path, "reading it", error);
-    let mut file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
-        Err(error) => return Err(say(error)),
-    };
+    match File::open(&path) {
+        Ok(file) => read(&file, &path, tape, base),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Found::Nothing),
+        Err(error) => Err(file_error(&path, "reading it", error)),
+    }
+}
+
+fn read(mut file: &File, path: &Path, tape: i64, base: u64) -> Result<Found, Error> {
+    let say = |error| file_error(path, "reading it", error);
     let mut bytes = Vec::new();
-    (&mut file)
-        .take(FILE_LIMIT)
-        .read_to_end(&mut bytes)
+    file.seek(SeekFrom::Start(0))
+        .and_then(|_| file.take(FILE_LIMIT).read_to_end(&mut bytes))
         .map_err(say)?;
     if bytes.is_empty() {
         return Ok(Found::Nothing);
@@ -249,16 +264,32 @@ pub(super) fn find(live: &Path, tape: i64) -> Result<Found, Error> {
     if bytes.get(..again.len()) != Some(&again[..]) || again.len() < HEADER.min(bytes.len()) {
         return Ok(Found::Moved);
     }
-    match Content::scan(&bytes, tape) {
+    match Content::scan(&bytes, tape, base) {
         Ok(content) => Ok(Found::Content(content)),
-        Err(detail) => Err(Error::Damaged { path, detail }),
+        Err(detail) => Err(Error::Damaged {
+            path: path.to_owned(),
+            detail,
+        }),
+    }
+}
+
+/// What is said of a tail that goes on from tables that are not there.
+pub(super) fn younger(live: &Path, tape: i64) -> Error {
+    Error::Damaged {
+        path: path_of(live, tape),
+        detail: "it is younger than the journal, which must be an older copy: put the right one back, or move this file away"
+            .to_owned(),
     }
 }
 
 impl Content {
-    /// Reads records until one is not whole.
-    fn scan(bytes: &[u8], tape: i64) -> Result<Self, String> {
+    /// Reads records until one is not whole. Of a tail that the tables have taken in only the base is read.
+    fn scan(bytes: &[u8], tape: i64, base: u64) -> Result<Self, String> {
         let mut out = Self::default();
+        if let Some(head) = Head::at(bytes, 0, tape).filter(|head| head.base < base) {
+            out.base = Some(head.base);
+            return Ok(out);
+        }
         while let Some((base, content, next)) = out.record(bytes, tape) {
             let Some(streamed) = Streamed::read(&content) else {
                 return Err(format!(
@@ -268,14 +299,14 @@ impl Content {
             };
             out.base = Some(base);
             out.records.push(streamed);
-            out.bytes += content.len();
             out.last = content;
             out.end = next;
         }
-        match out.behind(bytes, tape) {
+        match out.behind(bytes, tape, base) {
             None => Ok(out),
             Some(at) => Err(format!(
-                "its record at byte {} is broken, and a good one stands behind it at byte {at}",
+                "its record at byte {} is broken, and a good one stands behind it at byte {at}. To go on with what was saved before \
+                 it streamed, move this file away",
                 out.end
             )),
         }
@@ -292,8 +323,9 @@ impl Content {
         Some((head.base, content, self.end + HEADER + head.packed.len()))
     }
 
-    /// A good record behind the end: of the same base, and later than the last.
-    fn behind(&self, bytes: &[u8], tape: i64) -> Option<usize> {
+    /// A good record behind the end: of the same base, and later than the last; where not even the first is good, of a base that
+    /// the tables have not taken in.
+    fn behind(&self, bytes: &[u8], tape: i64, base: u64) -> Option<usize> {
         let rest = bytes.get(self.end + 1..)?;
         let places = rest.windows(MAGIC.len()).enumerate();
         places
@@ -301,7 +333,8 @@ impl Content {
             .map(|(at, _)| self.end + 1 + at)
             .find(|at| {
                 Head::at(bytes, *at, tape).is_some_and(|head| {
-                    head.ordinal as usize > self.records.len() && self.base.is_none_or(|e| e == head.base)
+                    let ours = self.base.map_or(head.base >= base, |base| head.base == base);
+                    ours && head.ordinal as usize > self.records.len()
                 })
             })
     }
@@ -329,7 +362,8 @@ impl<'a> Head<'a> {
         let (length, rest) = rest.split_first_chunk::<4>()?;
         let (size, rest) = rest.split_first_chunk::<4>()?;
         let (check, rest) = rest.split_first_chunk::<8>()?;
-        let packed = rest.get(..u32::from_le_bytes(*length) as usize)?;
+        let length = Some(u32::from_le_bytes(*length) as usize).filter(|length| *length <= CONTENT_LIMIT)?;
+        let packed = rest.get(..length)?;
         let head = Self {
             base: u64::from_le_bytes(*base),
             ordinal: u32::from_le_bytes(*ordinal),
@@ -365,86 +399,165 @@ impl<'a> Head<'a> {
     }
 }
 
+/// Proof that we write a tape, and nobody else does. Whoever drops it lets others.
+#[derive(Debug)]
+pub(super) struct Written(Arc<File>);
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
 /// The tail of a tape that we write.
 #[derive(Debug)]
 pub(super) struct Tail {
     path: PathBuf,
-    file: File,
+    file: Arc<File>,
     tape: i64,
+    written: Weak<Written>,
+    /// Its name is on stable storage.
+    named: bool,
+    begun: Option<Begun>,
+}
+
+/// What stands in a tail since it was begun anew.
+#[derive(Debug)]
+struct Begun {
     base: u64,
     ordinal: u32,
     end: u64,
+    /// Before packing.
     bytes: usize,
     last: Vec<u8>,
 }
 
 impl Tail {
-    /// Opens the tail of a tape for appending, and makes it where there is none. What stands in it of an earlier base is
-    /// cut off.
-    pub(super) fn open(live: &Path, tape: i64, base: u64) -> Result<Self, Error> {
-        let content = match find(live, tape)? {
-            Found::Content(content) if content.base == Some(base) => content,
-            _ => Content::default(),
-        };
+    /// Takes the tail of a tape for ourselves, and makes its file where there is none. Nothing where somebody writes the tape.
+    pub(super) fn take(live: &Path, tape: i64) -> Result<Option<(Self, Arc<Written>)>, Error> {
         let path = path_of(live, tape);
-        let say = |error| file_error(&path, "opening it", error);
-        let fresh = !path.exists();
-        let file = private_file(&path).map_err(say)?;
-        if fresh {
-            // A new file's name is on stable storage with its folder.
-            sync_folder(live).map_err(say)?;
+        let say = |error| file_error(&path, "taking its lock", error);
+        loop {
+            let file = private_file(&path).map_err(say)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(say(error)),
+            }
+            // Whoever had it before may have removed it in between.
+            if is_at(&file, &path) {
+                let file = Arc::new(file);
+                let written = Arc::new(Written(Arc::clone(&file)));
+                let tail = Self {
+                    path,
+                    file,
+                    tape,
+                    written: Arc::downgrade(&written),
+                    named: false,
+                    begun: None,
+                };
+                return Ok(Some((tail, written)));
+            }
         }
-        file.set_len(content.end as u64).map_err(say)?;
-        Ok(Self {
-            file,
-            tape,
-            base,
-            // A tail has at most as many records as bytes.
-            ordinal: content.records.len() as u32,
-            end: content.end as u64,
-            bytes: content.bytes,
-            last: content.last,
-            path,
-        })
     }
 
-    /// The base that it writes.
-    pub(super) fn base(&self) -> u64 {
-        self.base
+    /// Leaves nothing in it: what stands there belongs to no table of ours.
+    pub(super) fn clear(&self) -> Result<(), Error> {
+        self.file
+            .set_len(0)
+            .map_err(|error| file_error(&self.path, "emptying it", error))
     }
 
-    /// Whether there is room for this batch.
-    pub(super) fn has_room(&self, batch: &Batch) -> bool {
-        self.bytes + batch.text.len() + batch.tape.len() <= TAIL_BYTES
+    /// Whether we write the tape still.
+    pub(super) fn is_written(&self) -> bool {
+        self.written.strong_count() > 0
     }
 
-    /// Appends a batch; it is on stable storage when this returns. After an error the tail must be opened anew.
-    pub(super) fn append(&mut self, batch: &Batch, holds: &[Hold]) -> Result<(), Error> {
-        let say = |error| file_error(&self.path, "appending to it", error);
+    /// What stands in it, for tables whose last input is `base`.
+    pub(super) fn find(&self, base: u64) -> Result<Found, Error> {
+        read(&self.file, &self.path, self.tape, base)
+    }
+
+    /// Appends a batch to what came after the input `base`, the last in the tables; it is on stable storage when this returns. Says
+    /// whether there was room. After an error the tail must be taken in.
+    pub(super) fn append(&mut self, base: u64, batch: &Batch, holds: &[Hold]) -> io::Result<bool> {
+        if !is_at(&self.file, &self.path) {
+            return Err(ErrorKind::NotFound.into());
+        }
+        let begun = match self.begun.take().filter(|begun| begun.base == base) {
+            Some(begun) => begun,
+            None => self.begin(base)?,
+        };
+        let begun = self.begun.insert(begun);
+        if begun.bytes + Streamed::bytes(batch) > TAIL_BYTES {
+            return Ok(false);
+        }
         let content = Streamed::write(batch, holds);
-        let packed = pack(&content, &self.last).map_err(say)?;
+        let packed = pack(&content, &begun.last)?;
         let head = Head {
-            base: self.base,
-            ordinal: self.ordinal,
+            base,
+            ordinal: begun.ordinal,
             size: content.len(),
             packed: &packed,
         };
         let record = head.write(self.tape);
-        let written = self
-            .file
-            .seek(SeekFrom::Start(self.end))
-            .and_then(|_| self.file.write_all(&record))
-            .and_then(|()| self.file.sync_data());
+        let mut file = &*self.file;
+        let written = file
+            .seek(SeekFrom::Start(begun.end))
+            .and_then(|_| file.write_all(&record))
+            .and_then(|()| file.sync_data());
         if let Err(error) = written {
             // Best effort: what stays is the torn end of a write that nobody is told of.
-            let _ = self.file.set_len(self.end);
-            return Err(file_error(&self.path, "appending to it", error));
+            let _ = self.file.set_len(begun.end);
+            return Err(error);
         }
-        self.ordinal += 1;
-        self.end += record.len() as u64;
-        self.bytes += content.len();
-        self.last = content;
-        Ok(())
+        begun.ordinal += 1;
+        begun.end += record.len() as u64;
+        begun.bytes += content.len();
+        begun.last = content;
+        Ok(true)
+    }
+
+    /// Begins it anew: what stands in it the tables have.
+    fn begin(&mut self, base: u64) -> io::Result<Begun> {
+        self.file.set_len(0)?;
+        if !self.named {
+            // A new file's name is on stable storage with its folder.
+            self.path.parent().map_or(Ok(()), sync_folder)?;
+            self.named = true;
+        }
+        Ok(Begun {
+            base,
+            ordinal: 0,
+            end: 0,
+            bytes: 0,
+            last: Vec::new(),
+        })
+    }
+
+    /// Removes it. We write the tape until this returns.
+    pub(super) fn remove(self) {
+        if is_at(&self.file, &self.path) {
+            // One that stays has a base that is past, and is empty for every reader.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Whether a file stands at its path, and no other or none.
+fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        match (file.metadata(), std::fs::metadata(path)) {
+            (Ok(file), Ok(there)) => (file.dev(), file.ino()) == (there.dev(), there.ino()),
+            _ => false,
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
     }
 }
 
@@ -464,4 +577,79 @@ fn sync_folder(folder: &Path) -> std::io::Result<()> {
         File::open(folder)?.sync_all()?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A tail of tape 1 behind input 5, as it is written.
+    fn tail(records: u64) -> (tempfile::TempDir, Vec<u8>) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (mut tail, _written) = Tail::take(dir.path(), 1).expect("made").expect("free");
+        for number in 6..6 + records {
+            let mut batch = Batch::default();
+            batch.input(number, None, format!("frame {number}").as_bytes());
+            assert!(tail.append(5, &batch, &[]).expect("written"));
+        }
+        let bytes = std::fs::read(path_of(dir.path(), 1)).expect("read");
+        (dir, bytes)
+    }
+
+    #[test]
+    fn a_tail_has_one_writer_and_is_removed_by_none_but_its_own() {
+        let (dir, _) = tail(1);
+        let (first, written) = Tail::take(dir.path(), 1).expect("there").expect("free");
+        assert!(first.is_written());
+        assert!(Tail::take(dir.path(), 1).expect("there").is_none());
+        drop(written);
+        assert!(!first.is_written());
+        let (second, _written) = Tail::take(dir.path(), 1).expect("there").expect("free again");
+        second.remove();
+        let (_third, _written) = Tail::take(dir.path(), 1).expect("made").expect("free");
+        first.remove();
+        assert!(path_of(dir.path(), 1).exists(), "it is another file");
+    }
+
+    #[test]
+    fn what_was_taken_in_stands_behind_a_torn_first_record_and_is_no_damage() {
+        let (_dir, old) = tail(3);
+        let mut bytes = old.clone();
+        bytes[40] ^= 1;
+        assert!(Content::scan(&bytes, 1, 5).is_err(), "the tables lack it");
+        let content = Content::scan(&bytes, 1, 8).expect("the tables have it");
+        assert_eq!((content.base, content.records.len()), (None, 0));
+        assert_eq!(Content::scan(&old, 1, 8).expect("reads").base, Some(5));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes: Vec<u8>, base: u64) {
+            let _ = Content::scan(&bytes, 1, base);
+            let _ = Streamed::read(&bytes);
+        }
+
+        #[test]
+        fn any_content_that_checks_is_read_without_a_panic(content in prop::collection::vec(any::<u8>(), 0..400), size: u32) {
+            let packed = pack(&content, &[]).expect("packs");
+            for size in [content.len(), size as usize] {
+                let head = Head { base: 5, ordinal: 0, size, packed: &packed };
+                let _ = Content::scan(&head.write(1), 1, 5);
+            }
+        }
+
+        #[test]
+        fn any_change_to_a_tail_leaves_a_prefix_or_is_told(at: prop::sample::Index, with: u8, cut: prop::sample::Index) {
+            let (_dir, whole) = tail(4);
+            let mut bytes = whole.clone();
+            bytes[at.index(whole.len())] ^= with;
+            bytes.truncate(cut.index(whole.len() + 1));
+            if let Ok(content) = Content::scan(&bytes, 1, 5) {
+                let numbers: Vec<_> = content.records.iter().filter_map(|record| record.numbers).collect();
+                prop_assert_eq!(numbers, (6..6 + content.records.len() as u64).map(|n| (n, n)).collect::<Vec<_>>());
+            }
+        }
+    }
 }

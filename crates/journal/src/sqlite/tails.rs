@@ -1,8 +1,9 @@
 //! Reading tails: what streamed since the tables were written is laid over what stands in them.
 //!
 //! A reader sees the tables of one moment. The tail that belongs to them has the last input of theirs as its base; one with
-//! an older base stands in them already. A younger one, or none where one may have been, says that the tables moved on in
-//! between: the reader must look again.
+//! an older base stands in them already. A younger one, or none where one may have been, says that the tables may have moved on in
+//! between: the reader must look again. What made the first look wrong was committed before the second began; so where the tables
+//! end where they ended before, there was no tail when the read began, or one that never belonged to these tables.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -16,19 +17,15 @@ use super::place;
 use super::read::{Db, Piece};
 use super::tail::{self, Content, Found};
 
-/// Looks at tables that move on all the time, before the last is taken as it is.
-const LOOKS: u32 = 100;
-
 /// The tails that a reader looked at, for one read.
 pub(super) struct Tails<'a> {
     live: &'a Path,
     seen: RefCell<HashMap<i64, Rc<Content>>>,
     /// The tapes of sessions, and under which hold they are written; nothing for those that nobody writes.
     holds: RefCell<HashMap<i64, Option<(i64, u64)>>>,
-    /// Last inputs of tables for which no tail was found. Where they are the same when they are looked at again, there is none.
-    absent: RefCell<HashMap<i64, u64>>,
+    /// Last inputs of tables whose tail was not found, and whether a younger one was.
+    missed: RefCell<HashMap<i64, (u64, bool)>>,
     wrong: Cell<bool>,
-    looks: Cell<u32>,
 }
 
 impl<'a> Tails<'a> {
@@ -37,9 +34,8 @@ impl<'a> Tails<'a> {
             live,
             seen: RefCell::default(),
             holds: RefCell::default(),
-            absent: RefCell::default(),
+            missed: RefCell::default(),
             wrong: Cell::new(false),
-            looks: Cell::new(0),
         }
     }
 
@@ -47,8 +43,12 @@ impl<'a> Tails<'a> {
     pub(super) fn were_right(&self) -> bool {
         self.seen.borrow_mut().clear();
         self.holds.borrow_mut().clear();
-        self.looks.set(self.looks.get() + 1);
-        !self.wrong.replace(false) || self.looks.get() >= LOOKS
+        !self.wrong.replace(false)
+    }
+
+    /// Whether it is known already that what is read must be read again.
+    pub(super) fn are_wrong(&self) -> bool {
+        self.wrong.get()
     }
 
     /// The tail of a tape whose last input in the tables is `base`.
@@ -56,17 +56,22 @@ impl<'a> Tails<'a> {
         if let Some(seen) = self.seen.borrow().get(&tape) {
             return Ok(Rc::clone(seen));
         }
-        let content = match tail::find(self.live, tape)? {
+        let content = match tail::find(self.live, tape, base)? {
             Found::Content(content) if content.base == Some(base) => content,
-            // A torn first record, or what the tables have taken in.
-            Found::Content(content) if content.base < Some(base) => Content::default(),
-            Found::Content(_) | Found::Moved => {
+            Found::Content(content) if content.base.is_some_and(|of| of < base) => Content::default(),
+            Found::Moved => {
                 self.wrong.set(true);
                 Content::default()
             }
-            Found::Nothing => {
-                if self.absent.borrow_mut().insert(tape, base) != Some(base) {
-                    self.wrong.set(true);
+            // None, the beginning of its first record, or a younger one.
+            found => {
+                let younger = matches!(&found, Found::Content(content) if content.base > Some(base));
+                match self.missed.borrow_mut().insert(tape, (base, younger)) {
+                    Some((before, true)) if before == base && younger => {
+                        return Err(tail::younger(self.live, tape));
+                    }
+                    Some((before, _)) if before == base && !younger => {}
+                    _ => self.wrong.set(true),
                 }
                 Content::default()
             }
@@ -154,7 +159,7 @@ mod tests {
 
     use crate::contract::{begin, row};
     use crate::home::Home;
-    use crate::{Follow, Journal, Mode, News, SqliteJournal, WriterOptions};
+    use crate::{Follow, Journal, Mode, News, SqliteJournal, Writer, WriterOptions};
 
     /// Between the tables that a reader sees and the tail that it finds, a row is put and grows: without a second look the reader
     /// would have the text and not the row, and a cursor behind both.
@@ -212,5 +217,58 @@ mod tests {
         assert_eq!(looks.get(), 2);
         assert!(matches!(&followed.news[..], [News::Row(row), News::Append { .. }] if row.seq == 2));
         assert_eq!(followed.cursor, 3);
+    }
+
+    /// The tail of the tables that a reader sees is taken in, and the first record of the next is half written when the reader finds
+    /// it: without a second look it would have neither.
+    #[test]
+    fn a_tail_that_is_just_begun_anew_makes_the_reader_look_again() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let home = Home::at(dir.path());
+        let journal = SqliteJournal::open(&home).expect("opens");
+        let mut writer = journal.writer("c", WriterOptions::default()).expect("a writer");
+        writer.begin(&begin("s", Mode::Wrapped)).expect("begins");
+        let message = row("s", 1, json!({"kind": "assistant", "state": "open", "text": ""}));
+        let say = |writer: &mut Writer, number: u64| {
+            writer.input(number, None, b"frame").expect("taken");
+            let append = Append {
+                id: &message.id,
+                seq: 1,
+                member: Grows::Text,
+                offset: number - 2,
+                text: "x",
+                revision: number,
+                frame: number,
+            };
+            writer.apply(&Change::Append(append)).expect("taken");
+            writer.flush().expect("saved");
+        };
+        writer.input(1, None, b"1").expect("taken");
+        writer.apply(&Change::Put(&message)).expect("taken");
+        writer.flush().expect("saved");
+        say(&mut writer, 2);
+        let writer = Arc::new(Mutex::new(writer));
+        let looks = Cell::new(0);
+        let id = SessionId::from("s");
+        let seen = journal
+            .shared
+            .read(|db| {
+                // From here on these tables are what the reader sees.
+                db.stored_input(1)?;
+                looks.set(looks.get() + 1);
+                if looks.get() == 1 {
+                    let mut writer = writer.lock().expect("no panic");
+                    writer.provider(&id, "agent", "x").expect("taken");
+                    writer.input(3, None, b"3").expect("taken");
+                    writer.flush().expect("saved");
+                    say(&mut writer, 4);
+                    let path = home.live().join("1.tail");
+                    let whole = std::fs::read(&path).expect("is there");
+                    std::fs::write(&path, &whole[..20]).expect("written");
+                }
+                db.cursor(db.need(&id)?)
+            })
+            .expect("read");
+        assert_eq!(seen, 2, "what was saved before the look is in it");
     }
 }

@@ -10,6 +10,7 @@ use crate::model::Finding;
 use crate::tape;
 
 use super::read::{Db, low};
+use super::tails::Tails;
 use super::tapes::OpenPiece;
 use super::{place, session_range};
 
@@ -19,6 +20,21 @@ const FINDINGS_LIMIT: usize = 100;
 impl Db<'_> {
     pub(super) fn verify(self, session: Option<&SessionId>) -> Result<Vec<Finding>, Error> {
         let mut findings = Vec::new();
+        let tapes: Vec<(i64, String)> = self.list(
+            "checking tapes",
+            "SELECT num, connection FROM tapes
+             WHERE ?1 IS NULL OR num IN (SELECT tape FROM generations JOIN sessions s ON s.num = session WHERE s.id = ?1)",
+            [session.map(|session| session.as_str())],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        // Tails first: where the tables must be looked at again, that is known before the long part, and the word index is checked
+        // once. By a connection that has done so before, after others wrote, it would be called damaged.
+        for (tape, _) in &tapes {
+            let _ = self.tail(*tape);
+        }
+        if self.tails.is_some_and(Tails::are_wrong) {
+            return Ok(findings);
+        }
         if session.is_none() {
             let told = self.list("checking the file", "PRAGMA integrity_check(100)", [], |row| {
                 row.get::<_, String>(0)
@@ -47,13 +63,6 @@ impl Db<'_> {
         for (number, id) in &sessions {
             tables.verify_session(*number, id, &mut findings)?;
         }
-        let tapes: Vec<(i64, String)> = self.list(
-            "checking tapes",
-            "SELECT num, connection FROM tapes
-             WHERE ?1 IS NULL OR num IN (SELECT tape FROM generations JOIN sessions s ON s.num = session WHERE s.id = ?1)",
-            [session.map(|session| session.as_str())],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
         for (tape, connection) in &tapes {
             self.verify_tape(*tape, connection, &mut findings)?;
         }

@@ -36,7 +36,7 @@ pub(crate) struct Begun {
     pub(crate) lock: Option<Lock>,
 }
 
-/// Proof that the owner lives; whoever drops it is gone.
+/// Proof that the owner of a session lives, or that a tape has its writer; whoever drops it is gone.
 pub(crate) type Lock = Box<dyn Send + Sync>;
 
 /// A session that a writer holds.
@@ -76,6 +76,8 @@ pub(crate) struct Slot {
 
 pub(super) struct State {
     pub(super) sessions: Vec<Held>,
+    /// The hold on the tape.
+    pub(super) tape: Option<Lock>,
     pub(super) ready: Batch,
     /// The last input in `ready` is not complete.
     pub(super) open: bool,
@@ -101,6 +103,7 @@ impl Slot {
             tape,
             state: Mutex::new(State {
                 sessions: Vec::new(),
+                tape: None,
                 ready: Batch::default(),
                 open: false,
                 flying: None,
@@ -116,6 +119,12 @@ impl Slot {
             on_saved,
             saved_input: AtomicU64::new(last_input),
         }
+    }
+
+    /// The same, with a hold on its tape.
+    pub(crate) fn held_by(self, tape: Lock) -> Self {
+        self.lock().tape = Some(tape);
+        self
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -226,9 +235,11 @@ impl Slot {
 
     /// Lets the sessions go: nothing more will be written.
     pub(crate) fn release(&self) {
-        for held in &mut self.lock().sessions {
+        let mut state = self.lock();
+        for held in &mut state.sessions {
             held.lock = None;
         }
+        state.tape = None;
     }
 
     /// The journal is gone: nothing will be committed any more.
@@ -241,6 +252,7 @@ impl Slot {
             held.dead.get_or_insert(Error::Closed);
             held.lock = None;
         }
+        state.tape = None;
         drop(state);
         self.changed.notify_all();
     }
