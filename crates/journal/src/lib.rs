@@ -13,8 +13,8 @@
 //! - **saved-means-saved** What [`Writer::saved`] reports survives kill and power loss; reopening shows a prefix that
 //!   holds it. An input and its changes (what stands between two [`Writer::seal`]s) are committed together.
 //!   `tests/crash.rs`.
-//! - **constant-delta** A piece of streamed text costs the same however long its message is: it is appended, and a
-//!   commit touches a constant number of pages. `benches/journal.rs`.
+//! - **constant-delta** A piece of streamed text costs the same however long its message is: it is appended to a small file
+//!   beside the tables (`sqlite/tail.rs`), and the tables take it in when something settles. `benches/journal.rs`.
 //! - **nothing-missed** Each change has a cursor of its own, rising in its session; a reader that follows the cursor
 //!   sees every row's latest state. `contract`: `a_follower_misses_nothing`.
 //! - **one-owner** Of two writers of a session the one with the older generation is refused, at the commit.

@@ -306,7 +306,10 @@ impl<'a> Db<'a> {
             self.conn
                 .prepare_cached(&sql)
                 .and_then(|mut statement| {
-                    let found = statement.query_map([from, to, raw.rid], |found| Ok(add(piece(found)?)))?;
+                    let found = statement.query_map([from, to, raw.rid], |found| {
+                        add(piece(found)?);
+                        Ok(())
+                    })?;
                     found.collect::<Result<(), _>>()
                 })
                 .map_err(self.say("reading appended text"))?;
