@@ -67,7 +67,7 @@ impl Home {
 
 /// Makes a folder of mode 0700. One that stands there already is left as its owner set it, except that nobody else
 /// keeps access to it.
-fn private_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

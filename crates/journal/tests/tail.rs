@@ -412,3 +412,26 @@ fn an_owner_that_lost_its_session_saves_nothing_more_in_its_tail() {
     assert_eq!(other.rows(&id(), Window::From(0, 10)).unwrap(), before);
     assert_eq!(other.verify(None).unwrap(), []);
 }
+
+#[test]
+fn a_tail_that_goes_on_from_what_was_cut_off_the_log_goes_to_the_copy() {
+    let (_dir, home) = abandoned();
+    let log = home.root().join("journal.db-wal");
+    let mut bytes = fs::read(&log).unwrap();
+    // The last transactions of the log are those of the session: its beginning, and its row. One of them is hit, the last is
+    // whole.
+    let frame = 24 + 1024;
+    let at = bytes.len() - 12 * frame + 500;
+    bytes[at] ^= 1;
+    fs::write(&log, bytes).unwrap();
+    let error = SqliteJournal::open(&home).err().expect("a damaged log is told");
+    assert!(matches!(error, Error::DamagedLog { .. }), "{error}");
+    let cut = SqliteJournal::cut_log(&home)
+        .unwrap()
+        .expect("there is something to cut");
+    assert!(cut.copy.join("1.tail").exists());
+    assert!(!tail(&home).exists());
+    let journal = SqliteJournal::open(&home).unwrap();
+    journal.settle_dead().unwrap();
+    assert_eq!(journal.verify(None).unwrap(), []);
+}

@@ -57,16 +57,19 @@ pub struct Terminal {
     pub unicode: bool,
     /// How much is shown.
     pub fold: Fold,
+    /// How many minutes the reader's clock is ahead of UTC. Times are told by that clock.
+    pub minutes_east: i16,
 }
 
 impl Default for Terminal {
-    /// What every terminal can do: 80 columns, no colour, ASCII.
+    /// What every terminal can do: 80 columns, no colour, ASCII; times in UTC.
     fn default() -> Self {
         Self {
             width: 80,
             color: false,
             unicode: false,
             fold: Fold::Usual,
+            minutes_east: 0,
         }
     }
 }

@@ -473,6 +473,23 @@ fn colours_are_for_those_who_want_them() {
 }
 
 #[test]
+fn help_fits_a_narrow_terminal() {
+    let Some(place) = Place::new(&script(&[])) else {
+        return;
+    };
+    let pane = place.chat(&[]);
+    pane.resize(48, 60);
+    pane.say("/help");
+    let text = pane.sees("/expand N shows it");
+    for line in ["show something folded whole; without a", "number, the newest"] {
+        assert!(
+            text.lines().any(|l| l.trim() == line),
+            "no word is broken: {text}"
+        );
+    }
+}
+
+#[test]
 fn a_dumb_terminal_is_printed_on_and_read_by_lines() {
     let Some(place) = Place::new(&script(&[PERMISSION])) else {
         return;

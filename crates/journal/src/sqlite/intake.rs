@@ -210,7 +210,7 @@ mod tests {
     fn a_batch_that_went_to_the_tail_and_is_applied_as_well_is_taken_once() {
         let dir = tempfile::tempdir().expect("a folder");
         let home = Home::at(dir.path());
-        let conn = schema::open(&home).expect("opens");
+        let (conn, _held) = schema::open(&home).expect("opens");
         let mut store = Store::new(conn, home.database(), home.live());
         let (tape, _) = store.tape_of("c").expect("a tape");
         let begun = store.begin(tape, &begin("s", Mode::Wrapped)).expect("begins");

@@ -210,6 +210,17 @@ pub(super) fn path_of(live: &Path, tape: i64) -> PathBuf {
     live.join(format!("{tape}.tail"))
 }
 
+/// The tails in a folder, each with the number of its tape.
+pub(super) fn all(live: &Path) -> impl Iterator<Item = (PathBuf, i64)> + use<> {
+    let entries = std::fs::read_dir(live).into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let path = entry.path();
+        let name = path.file_name()?.to_str()?;
+        let tape = name.strip_suffix(".tail")?.parse().ok()?;
+        Some((path, tape))
+    })
+}
+
 /// Reads the tail of a tape. `tape` is in the check of each record: a file of another tape has none.
 ///
 /// # Errors

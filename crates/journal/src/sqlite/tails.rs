@@ -80,17 +80,11 @@ impl<'a> Tails<'a> {
 /// What the tails of live sessions are like, in a number that changes when one of them does.
 pub(super) fn look(live: &Path) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
-    let Ok(folder) = std::fs::read_dir(live) else {
-        return 0;
-    };
-    let tails = folder
-        .flatten()
-        .filter(|entry| entry.path().extension().is_some_and(|e| e == "tail"));
-    let looks = tails.filter_map(|entry| {
-        let data = entry.metadata().ok()?;
-        let mut hasher = DefaultHasher::new();
+    let looks = tail::all(live).filter_map(|(path, tape)| {
+        let data = std::fs::metadata(path).ok()?;
         let time = data.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        (entry.file_name(), data.len(), time).hash(&mut hasher);
+        let mut hasher = DefaultHasher::new();
+        (tape, data.len(), time).hash(&mut hasher);
         Some(hasher.finish())
     });
     // The order of a folder is nobody's.
