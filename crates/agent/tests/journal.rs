@@ -2,32 +2,18 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // A test may fail where it stands.
 
-use std::path::{Path, PathBuf};
+#[path = "common/fixtures.rs"]
+mod fixtures;
+
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fixtures::fixtures;
 use tapline_agent::archive::{ArchiveOptions, JournalArchive};
 use tapline_journal::{Home, Journal, Mode, SqliteJournal, Status, Window};
 use tapline_recorder::{Memory, Recorder, Recording, Silent, Store};
 use tapline_timeline::{Body, Row, RowId, Session, SessionId};
-
-fn fixtures() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
-    let mut files = Vec::new();
-    let mut folders = vec![root.join("recordings"), root.join("cases")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "jsonl") {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    files
-}
 
 fn options(name: &str) -> ArchiveOptions {
     ArchiveOptions {

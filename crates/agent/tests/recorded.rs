@@ -5,6 +5,8 @@
 #[path = "common/archive.rs"]
 mod archive;
 mod common;
+#[path = "common/fixtures.rs"]
+mod fixtures;
 
 use std::fs;
 use std::io::Write;
@@ -12,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use archive::{Files, Mood, inputs, rows};
 use common::{Wrapped, line, read_all};
+use fixtures::fixtures;
 use rustix::process::Signal;
 use serde_json::Value;
 use tapline_agent::wrap::{End, fold_in};
@@ -32,22 +35,15 @@ fn scripted_agent() -> String {
     agent.to_str().expect("a plain path").to_owned()
 }
 
-fn fixtures() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
-    let mut folders = vec![root.join("cases"), root.join("recordings")];
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "jsonl") {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    files
+/// Begins a session with the agent; what a prompt is sent with.
+fn begin<R: std::io::Read, W: Write>(talk: &mut tapline_testkit::client::Talk<R, W>) -> Value {
+    talk.call("initialize", serde_json::json!({"protocolVersion": 1}))
+        .unwrap();
+    let session = talk
+        .call("session/new", serde_json::json!({"cwd": "/", "mcpServers": []}))
+        .unwrap();
+    let prompt = serde_json::json!([{"type": "text", "text": "go"}]);
+    serde_json::json!({"sessionId": session["result"]["sessionId"], "prompt": prompt})
 }
 
 fn start(folder: &Path, mood: &str, command: &[&str]) -> Wrapped {
@@ -310,13 +306,7 @@ fn a_slow_ledger_is_helped_by_a_side_file_and_catches_up() {
     let agent = scripted_agent();
     let mut wrapped = start(folder.path(), "waits:9", &[&agent, scenario.to_str().unwrap()]);
     let mut talk = tapline_testkit::client::Talk::new(wrapped.output(), wrapped.input());
-    talk.call("initialize", serde_json::json!({"protocolVersion": 1}))
-        .unwrap();
-    let session = talk
-        .call("session/new", serde_json::json!({"cwd": "/", "mcpServers": []}))
-        .unwrap();
-    let prompt = serde_json::json!([{"type": "text", "text": "go"}]);
-    let params = serde_json::json!({"sessionId": session["result"]["sessionId"], "prompt": prompt});
+    let params = begin(&mut talk);
     let answer = talk.call("session/prompt", params).unwrap();
     assert_eq!(answer["result"]["stopReason"], "end_turn");
     // The ledger has taken eight inputs, and more waits than may be held: a side file comes, and stays until it goes on.
@@ -416,13 +406,7 @@ fn killing_the_wrapper_at_any_moment_leaves_a_good_journal_and_no_session_that_r
         let agent = scripted_agent();
         let mut wrapped = Wrapped::start_with(&[&agent, "builtin:stream-20000"], &variables);
         let mut talk = tapline_testkit::client::Talk::new(wrapped.output(), wrapped.input());
-        talk.call("initialize", serde_json::json!({"protocolVersion": 1}))
-            .unwrap();
-        let session = talk
-            .call("session/new", serde_json::json!({"cwd": "/", "mcpServers": []}))
-            .unwrap();
-        let prompt = serde_json::json!([{"type": "text", "text": "go"}]);
-        let params = serde_json::json!({"sessionId": session["result"]["sessionId"], "prompt": prompt});
+        let params = begin(&mut talk);
         talk.request("session/prompt", params).unwrap();
         for _ in 0..random.usize(0..15_000) {
             talk.line().unwrap();

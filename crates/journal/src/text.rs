@@ -74,11 +74,8 @@ impl Text {
         if !self.0.is_empty() {
             self.0.push('\n');
         }
-        let mut end = text.len().min(INDEX_BYTES - self.0.len().min(INDEX_BYTES));
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        self.0.push_str(&text[..end]);
+        let room = INDEX_BYTES.saturating_sub(self.0.len());
+        self.0.push_str(&text[..text.floor_char_boundary(room)]);
     }
 
     fn add_some(&mut self, text: Option<&str>) {

@@ -14,6 +14,7 @@
 
 pub mod approvals;
 mod convert;
+mod downloads;
 pub(crate) mod file_data;
 pub(crate) mod lenient;
 mod prune;
@@ -22,7 +23,8 @@ mod signature;
 mod standardize;
 pub(crate) mod tool_output;
 
-pub use convert::{Converted, Download, Downloads, Instructions, ToPrompt, WantedDownload};
+pub use convert::{Converted, Instructions, ToPrompt};
+pub use downloads::{Download, Downloads, WantedDownload};
 pub use prune::{Prune, PruneReasoning, PruneTools, UnknownRule, prune};
 pub use shape::validate_message;
 pub use signature::Signed;

@@ -168,11 +168,7 @@ fn what_line(line: &str) -> String {
 
 fn cut(mut text: String) -> String {
     if text.len() > WHAT_BYTES {
-        let mut at = WHAT_BYTES;
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        text.truncate(at);
+        text.truncate(text.floor_char_boundary(WHAT_BYTES));
         text.push('…');
     }
     text

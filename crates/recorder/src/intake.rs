@@ -115,10 +115,7 @@ impl Intake {
     ) {
         self.flush(name, direction, at, to);
         if line.len() > LINE_LIMIT {
-            let mut cut = tapline_wire::PREFIX_LIMIT;
-            while !line.is_char_boundary(cut) {
-                cut -= 1;
-            }
+            let cut = line.floor_char_boundary(tapline_wire::PREFIX_LIMIT);
             return self.too_long(name, direction, &line[..cut], line.len() as u64, at, to);
         }
         self.one_line(name, direction, line, at, to);
@@ -156,10 +153,7 @@ impl Intake {
         let mut prefix = String::new();
         self.connection(name).reader(direction).finish(|line| {
             let (Line::Text(text) | Line::TooLong { prefix: text, .. }) = line;
-            let mut cut = text.len().min(tapline_wire::PREFIX_LIMIT);
-            while !text.is_char_boundary(cut) {
-                cut -= 1;
-            }
+            let cut = text.floor_char_boundary(tapline_wire::PREFIX_LIMIT);
             text[..cut].clone_into(&mut prefix);
         });
         self.too_long(name, direction, &prefix, bytes, at, to);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::id::RowId;
-use crate::row::{Row, Session};
+use crate::row::Row;
+use crate::session::Session;
 use crate::time::Time;
 use crate::word::TextState;
 

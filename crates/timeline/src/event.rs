@@ -11,7 +11,8 @@ use serde::Serialize;
 use crate::content::{Content, Part, ToolItem, ToolResult};
 use crate::id::SessionId;
 use crate::json::Json;
-use crate::row::{Answer, Choice, Context, Detail, Location, PlanEntry, Producer, Question, Usage};
+use crate::row::{Answer, Choice, Detail, Location, PlanEntry, Producer, Question};
+use crate::session::{Context, Usage};
 use crate::time::Time;
 use crate::word::*;
 

@@ -7,7 +7,8 @@ use crate::change::{Append, Change, Grows};
 use crate::content::ToolItem;
 use crate::id::RowId;
 use crate::lookup::Lookup;
-use crate::row::{Body, Row, Session};
+use crate::row::{Body, Row};
+use crate::session::Session;
 
 /// The timeline of one session, in memory.
 #[derive(Debug, Clone, Default)]

@@ -156,11 +156,7 @@ fn push_escaped(out: &mut String, part: &str) {
         escape(out, part);
         return;
     }
-    let mut cut = PART_LIMIT;
-    while !part.is_char_boundary(cut) {
-        cut -= 1;
-    }
-    escape(out, &part[..cut]);
+    escape(out, &part[..part.floor_char_boundary(PART_LIMIT)]);
     out.push('#');
     out.push_str(&blake3::hash(part.as_bytes()).to_hex().as_str()[..24]);
 }

@@ -1,4 +1,4 @@
-//! The rows of a timeline and the session they belong to.
+//! The rows of a timeline.
 //!
 //! `Row` is the type behind the public JSON (`row_json` spells its members): what is common to all kinds, and a `Body`
 //! that holds what one kind has. A row is revised in place until it settles; its `seq` never changes.
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::content::{Content, ToolItem, ToolResult};
 use crate::id::{RowId, SessionId};
 use crate::json::Json;
+use crate::session::{Context, Usage};
 use crate::time::Time;
 use crate::word::*;
 
@@ -175,73 +176,6 @@ pub struct Turn {
     pub context: Option<Context>,
     /// The turn's own totals.
     pub usage: Option<Usage>,
-}
-
-/// How full the model's context is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Context {
-    /// Tokens that the newest model call was given: input with cached tokens, output not counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub used: Option<u64>,
-    /// Size of the model's window in tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<u64>,
-}
-
-/// Tokens and cost, with what they measure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Usage {
-    /// What the numbers add up.
-    pub measure: Measure,
-    /// Tokens given to the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<u64>,
-    /// Whether `input` holds the cached tokens; nothing where the agent's habit is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_holds_cached: Option<bool>,
-    /// Tokens the model made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<u64>,
-    /// Tokens read from the provider's cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached_read: Option<u64>,
-    /// Tokens written to the provider's cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached_write: Option<u64>,
-    /// Tokens of reasoning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thought: Option<u64>,
-    /// The agent's own total.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
-    /// Cost, as the agent said it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost: Option<Cost>,
-}
-
-/// What token counts add up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Measure {
-    /// The newest model call.
-    Call,
-    /// All model calls of the turn.
-    Turn,
-    /// All model calls of the turn and of the helpers it started.
-    TurnWithHelpers,
-    /// All of the session so far.
-    Session,
-    /// The agent does not say.
-    Unsaid,
-}
-
-/// An amount of money.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Cost {
-    /// How much.
-    pub amount: f64,
-    /// Of what: a currency code.
-    pub currency: String,
 }
 
 /// What was asked.
@@ -417,21 +351,6 @@ pub struct QuestionAnswer {
     pub text: Option<String>,
 }
 
-impl schemars::JsonSchema for Time {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Time".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "RFC 3339 in UTC with milliseconds, or milliseconds since the start of the recording",
-            "type": ["string", "integer"]
-        })
-    }
-}
-
 /// Work that outlives its tool and turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
@@ -545,92 +464,4 @@ pub struct Unknown {
     pub name: Option<String>,
     /// What it carried, bounded.
     pub payload: Option<Json>,
-}
-
-/// A session: one chat. Outlives agent processes and their own session ids.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Session {
-    /// Always `session`.
-    pub kind: SessionTag,
-    /// Its id.
-    pub id: SessionId,
-    /// The agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<Agent>,
-    /// Its title, if the agent gave one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// The folder it works in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwd: Option<String>,
-    /// The session it was started from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<SessionId>,
-    /// The agent's id of it now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provider_session: Option<String>,
-    /// All ids that the agent ever gave it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub provider_sessions: Vec<String>,
-    /// What the newest model call was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<Context>,
-    /// The newest totals.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// The agent's mode.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<String>,
-    /// The agent's model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// The agent's own time of the last change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub updated_at: Option<Time>,
-    /// Whether an agent process holds it.
-    pub state: SessionState,
-    /// Cursor of its last change, once a journal gave one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<u64>,
-}
-
-impl Session {
-    /// A new session that nothing is known of.
-    pub fn new(id: SessionId) -> Self {
-        Self {
-            kind: SessionTag::Session,
-            id,
-            agent: None,
-            title: None,
-            cwd: None,
-            parent: None,
-            provider_session: None,
-            provider_sessions: Vec::new(),
-            context: None,
-            usage: None,
-            mode: None,
-            model: None,
-            updated_at: None,
-            state: SessionState::Live,
-            cursor: None,
-        }
-    }
-}
-
-/// The `kind` of a session object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SessionTag {
-    /// The only one.
-    Session,
-}
-
-/// An agent's name and version.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Agent {
-    /// Its name.
-    pub name: String,
-    /// Its version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
 }

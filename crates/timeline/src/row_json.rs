@@ -10,6 +10,7 @@ use crate::content::{Content, Part, ToolItem, ToolResult};
 use crate::id::{RowId, SessionId};
 use crate::json::Json;
 use crate::row::*;
+use crate::session::{Context, Usage};
 use crate::time::Time;
 use crate::word::*;
 

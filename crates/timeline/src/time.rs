@@ -72,6 +72,21 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
+impl schemars::JsonSchema for Time {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Time".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "RFC 3339 in UTC with milliseconds, or milliseconds since the start of the recording",
+            "type": ["string", "integer"]
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

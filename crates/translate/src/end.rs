@@ -97,9 +97,6 @@ fn bounded(line: &str) -> String {
     if line.len() <= limits::LAST_WORDS_BYTES {
         return line.to_owned();
     }
-    let mut cut = limits::LAST_WORDS_BYTES - '…'.len_utf8();
-    while !line.is_char_boundary(cut) {
-        cut -= 1;
-    }
+    let cut = line.floor_char_boundary(limits::LAST_WORDS_BYTES - '…'.len_utf8());
     format!("{}…", &line[..cut])
 }

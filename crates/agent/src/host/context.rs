@@ -73,10 +73,7 @@ fn piece(row: &Row) -> Option<String> {
     if text.is_empty() {
         return None;
     }
-    let mut end = text.len().min(PIECE_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(PIECE_BYTES);
     let more = if end < text.len() { "…" } else { "" };
     Some(format!("{who}: {}{more}\n\n", &text[..end]))
 }

@@ -56,10 +56,7 @@ impl Desk {
         let (Line::Text(text) | Line::TooLong { prefix: text, .. }) = line;
         self.recorder.stderr(CONNECTION, &text, now());
         self.see();
-        let mut cut = text.len().min(LAST_WORDS.1);
-        while !text.is_char_boundary(cut) {
-            cut -= 1;
-        }
+        let cut = text.floor_char_boundary(LAST_WORDS.1);
         if self.last_words.len() >= LAST_WORDS.0 {
             self.last_words.pop_front();
         }

@@ -116,10 +116,7 @@ impl CallError {
 
 /// A text of which only the beginning matters.
 fn short(text: &str) -> String {
-    let mut cut = text.len().min(200);
-    while !text.is_char_boundary(cut) {
-        cut -= 1;
-    }
+    let cut = text.floor_char_boundary(200);
     if cut < text.len() {
         format!("{}…", &text[..cut])
     } else {

@@ -141,7 +141,8 @@ impl Desk {
 
     /// Says what became of a claimed intent.
     pub(super) fn outcome(&mut self, intent: &Intent, outcome: &serde_json::Value) {
-        let Ok(outcome) = Json::of(outcome) else {
+        // Words of the agent stand in it: those of a refusal, or its last ones. They are kept as masked as its rows.
+        let Ok(outcome) = Json::parse(&self.recorder.masked(&outcome.to_string())) else {
             return;
         };
         self.outcomes.push_back((intent.clone(), outcome));

@@ -1,6 +1,7 @@
 //! A whole chat: begin, ask, be asked, stop, end, go on in another process.
 
 use serde_json::json;
+use tapline_agent::host::intent;
 use tapline_journal::Status;
 use tapline_timeline::{Body, End, Kind, Outcome};
 
@@ -152,4 +153,23 @@ fn files_and_terminals_are_served_in_order() {
     let expected: Vec<String> = (0..40).map(|n| format!("text {n}")).collect();
     assert_eq!(read, expected);
     chat.close();
+}
+
+/// *masked*: what the agent says in a refusal, or as it dies, stands in the outcome without its secrets.
+#[test]
+fn a_secret_in_an_outcome_is_not_kept() {
+    const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ456789";
+    let refused = format!(
+        r#"begin; until_heard session/set_mode; refuse $id '{{"code":1,"message":"no mode for {SECRET}"}}'; until_heard nothing"#
+    );
+    let dying = format!(r#"begin; until_heard session/set_mode; echo "no mode for {SECRET}" >&2; exit 3"#);
+    for lines in [refused, dying] {
+        let rig = Rig::new();
+        let chat = rig.start_shell(&lines);
+        let set = chat.post(intent::SET_OPTION, json!({"mode": "code"}));
+        let outcome = chat.outcome(set).to_string();
+        assert!(outcome.contains("no mode for "), "{outcome}");
+        assert!(!outcome.contains(SECRET), "{outcome}");
+        drop(chat);
+    }
 }

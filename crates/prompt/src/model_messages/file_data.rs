@@ -151,6 +151,37 @@ fn type_of(value: Option<&Json>) -> &'static str {
     }
 }
 
+/// The media type that the extension of a URL's path suggests.
+pub(crate) fn media_type_of_url(url: &str) -> &'static str {
+    let path = url::Url::parse(url)
+        .map(|url| url.path().to_owned())
+        .unwrap_or_default();
+    match path
+        .rsplit('.')
+        .next()
+        .unwrap_or_default()
+        .to_lowercase()
+        .as_str()
+    {
+        "jpg" | "jpeg" => "image/jpeg",
+        "png" => "image/png",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "svg" => "image/svg+xml",
+        "avif" => "image/avif",
+        "heic" => "image/heic",
+        "bmp" => "image/bmp",
+        "tiff" | "tif" => "image/tiff",
+        "pdf" => "application/pdf",
+        "mp4" => "video/mp4",
+        "webm" => "video/webm",
+        "mp3" => "audio/mpeg",
+        "wav" => "audio/wav",
+        "ogg" => "audio/ogg",
+        _ => "application/octet-stream",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

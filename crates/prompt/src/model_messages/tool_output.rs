@@ -1,7 +1,8 @@
 //! The outputs of tools: what a program returned, as the model is to see it, and the older kinds of
 //! content items.
 
-use super::convert::{Converter, item_as_given, media_type_of_url};
+use super::convert::{Converter, item_as_given};
+use super::file_data::media_type_of_url;
 use super::file_data::{invalid_url, normalized_url};
 use super::lenient::{error_text, member, some, str_of, tag, type_error};
 use crate::error::SdkError;

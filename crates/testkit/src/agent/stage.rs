@@ -129,6 +129,13 @@ impl Stage {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The folder of a session; nothing for one that is not there.
+    pub(super) fn cwd(&self, session: &str) -> String {
+        let state = self.state();
+        let session = state.sessions.get(session);
+        session.map(|session| session.cwd.clone()).unwrap_or_default()
+    }
+
     /// Wakes everyone who waits for a change of the state.
     pub(super) fn changed(&self) {
         self.changed.notify_all();

@@ -33,12 +33,7 @@ type Played = Result<(), Halt>;
 
 impl<'a> Player<'a> {
     pub(super) fn new(stage: &'a Arc<Stage>, session: &str, prompt: &str, cancels: Vec<Cancel>) -> Self {
-        let cwd = stage
-            .state()
-            .sessions
-            .get(session)
-            .map(|session| session.cwd.clone())
-            .unwrap_or_default();
+        let cwd = stage.cwd(session);
         let words = vec![
             ("{{prompt}}", prompt.to_owned()),
             ("{{session}}", session.to_owned()),

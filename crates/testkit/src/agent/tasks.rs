@@ -28,12 +28,7 @@ pub(super) enum Ended {
 }
 
 pub(super) fn start(stage: &Stage, session: &str, background: Background) -> io::Result<()> {
-    let cwd = stage
-        .state()
-        .sessions
-        .get(session)
-        .map(|session| session.cwd.clone())
-        .unwrap_or_default();
+    let cwd = stage.cwd(session);
     let task = Task {
         session: session.to_owned(),
         cwd,

@@ -51,7 +51,8 @@ use crate::event::{Event, SessionFacts};
 use crate::id::{Key, RowId};
 use crate::limits;
 use crate::lookup::Host;
-use crate::row::{Body, Row, Session};
+use crate::row::{Body, Row};
+use crate::session::Session;
 use crate::time::Time;
 use crate::word::SessionState;
 
@@ -244,7 +245,7 @@ impl Assembler {
         let before = self.session.clone();
         let session = &mut self.session;
         if let Some((name, version)) = facts.agent {
-            session.agent = Some(crate::row::Agent {
+            session.agent = Some(crate::session::Agent {
                 name: label(&name),
                 version: version.as_deref().map(label),
             });
@@ -388,14 +389,7 @@ fn revise(cx: &mut Cx<'_>, row: &mut Arc<Row>, change: impl FnOnce(&mut Row)) {
 
 /// The longest head of `text` of at most `limit` bytes that ends at a character.
 fn clip(text: &str, limit: usize) -> &str {
-    if text.len() <= limit {
-        return text;
-    }
-    let mut cut = limit;
-    while !text.is_char_boundary(cut) {
-        cut -= 1;
-    }
-    &text[..cut]
+    &text[..text.floor_char_boundary(limit)]
 }
 
 /// A label within its bound; one that had to be cut ends with `…`.

@@ -7,7 +7,8 @@ use crate::content::Content;
 use crate::event::{Ending, Failure, Prompt, PromptAnswer};
 use crate::id::{Key, RowId};
 use crate::limits;
-use crate::row::{Body, Row, Usage, User};
+use crate::row::{Body, Row, User};
+use crate::session::Usage;
 use crate::word::*;
 
 /// A prompt whose answer has not come.

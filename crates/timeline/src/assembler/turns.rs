@@ -10,7 +10,8 @@ use crate::change::Change;
 use crate::event::{Detached, Ending, Exit, Failure, TurnEnded};
 use crate::id::RowId;
 use crate::limits;
-use crate::row::{Body, Context, Detail, Row, Status, Turn, Usage};
+use crate::row::{Body, Detail, Row, Status, Turn};
+use crate::session::{Context, Usage};
 use crate::time::Time;
 use crate::word::*;
 

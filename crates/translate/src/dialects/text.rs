@@ -5,11 +5,7 @@ use tapline_wire::{RawValue, value};
 
 /// The longest head of `text` of at most `limit` bytes that ends at a character.
 pub(super) fn head(text: &str, limit: usize) -> &str {
-    let mut cut = text.len().min(limit);
-    while !text.is_char_boundary(cut) {
-        cut -= 1;
-    }
-    &text[..cut]
+    &text[..text.floor_char_boundary(limit)]
 }
 
 /// Whether this is a name as tools have one.

@@ -201,11 +201,7 @@ impl CallMemo {
 }
 
 fn clip(text: &str) -> &str {
-    let mut cut = text.len().min(LABEL);
-    while !text.is_char_boundary(cut) {
-        cut -= 1;
-    }
-    &text[..cut]
+    &text[..text.floor_char_boundary(LABEL)]
 }
 
 #[cfg(test)]
