@@ -8,9 +8,11 @@ use tapline_timeline::{
 use tapline_wire::session::{self, InitializeAnswer, PromptParams, SessionAnswer, SessionParams};
 use tapline_wire::{AgentError, Id, RawValue, value};
 
-use crate::connection::{Io, SessionRef, Translator, Way, key_of};
+use crate::connection::{Translator, key_of};
 use crate::dialect::{AnswerReading, Around, Facts};
-use crate::{dialects, errors, limits, parts};
+use crate::io::{Io, SessionRef, Way};
+use crate::settings::{Setting, settings};
+use crate::{dialects, limits, parts};
 
 /// A call of the client that waits for its answer.
 #[derive(Debug)]
@@ -40,14 +42,6 @@ pub(crate) enum Call {
         method: Box<str>,
         provider: Option<Box<str>>,
     },
-}
-
-/// What a call sets.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Setting {
-    Mode,
-    Model,
-    Option,
 }
 
 impl Translator {
@@ -215,7 +209,7 @@ impl Translator {
                 self.prompt_answered(io, &key_of(id), session, &provider, result)
             }
             (Call::Prompt { session, .. }, Err(error)) => {
-                let failure = self.failure(error, "answer");
+                let failure = self.prompt_failure(error);
                 io.event(
                     session,
                     Event::Answer {
@@ -237,58 +231,6 @@ impl Translator {
             }
             (Call::Set { .. } | Call::Other { .. }, Err(_)) => io.state("call-refused"),
         }
-    }
-
-    /// The failure that an error answer tells of, with our sentence for when it has no words.
-    fn failure<'a>(&self, error: &AgentError<'a>, source: &str) -> Failure<'a> {
-        let words = if error.readable {
-            self.words_of(error)
-        } else {
-            None
-        };
-        let sentence = self
-            .sign_in_sentence(error)
-            .unwrap_or_else(|| self.sentence(self.dialect.error_reason(error)));
-        let mut failure = errors::failure(error, words, sentence, source);
-        self.name_sign_in(error, &mut failure.detail);
-        failure
-    }
-
-    /// However an agent says that nobody is signed in, the detail's code is the protocol's.
-    fn name_sign_in(&self, error: &AgentError<'_>, detail: &mut Detail) {
-        if self.dialect.asks_for_sign_in(error) {
-            detail.code = Some(errors::SIGN_IN.to_string());
-        }
-    }
-
-    fn words_of<'a>(&self, error: &AgentError<'a>) -> Option<Cow<'a, str>> {
-        match self.dialect.error_words(error) {
-            Some(words) => words,
-            None => errors::words(error),
-        }
-    }
-
-    /// Our sentence for an error without words that says that nobody is signed in.
-    fn sign_in_sentence<'a>(&self, error: &AgentError<'_>) -> Option<Cow<'a, str>> {
-        if !self.dialect.asks_for_sign_in(error) {
-            return None;
-        }
-        let name = self.dialect.agent_name().or(self.agent_label.as_deref());
-        let name = name.unwrap_or("The agent");
-        Some(Cow::Owned(format!("{name} is not signed in.")))
-    }
-
-    /// Our sentence for a failed turn without words.
-    pub(crate) fn sentence<'a>(&self, reason: Option<&str>) -> Cow<'a, str> {
-        if let Some(sentence) = self.dialect.failure_sentence(reason) {
-            return Cow::Borrowed(sentence);
-        }
-        let name = self
-            .dialect
-            .agent_name()
-            .or(self.agent_label.as_deref())
-            .unwrap_or("The agent");
-        Cow::Owned(format!("{name} ended this turn with an error."))
     }
 
     /// An answer that no one can read. The session whose call it was, if a row must still say so.
@@ -338,7 +280,7 @@ impl Translator {
     }
 
     fn initialized(&mut self, io: &mut Io<'_>, result: &RawValue) {
-        self.handshake_done();
+        self.handshake = true;
         let read = InitializeAnswer::read(result);
         if let Some(name) = &read.agent_info.name {
             self.agent = Some((
@@ -359,12 +301,7 @@ impl Translator {
         }
         io.state("initialized");
         let mut facts = Facts::default();
-        let around = Around {
-            session: "",
-            loading: false,
-            marked: false,
-            at: io.stamp.at,
-        };
+        let around = Around::live("", io.stamp.at);
         self.dialect.set_up(around, "initialize", result, &mut facts);
     }
 
@@ -374,17 +311,8 @@ impl Translator {
             Some(session) => session,
             None => self.nameless(io),
         };
-        let words = if error.readable {
-            self.words_of(error)
-        } else {
-            None
-        };
-        let text = words.or_else(|| self.sign_in_sentence(error)).unwrap_or_else(|| {
-            let name = self
-                .dialect
-                .agent_name()
-                .or(self.agent_label.as_deref())
-                .unwrap_or("The agent");
+        let failure = self.failure(error, method, || {
+            let name = self.agent_in_a_sentence();
             let what = if method == "initialize" {
                 "the connection"
             } else {
@@ -392,19 +320,13 @@ impl Translator {
             };
             Cow::Owned(format!("{name} refused {what} with an error."))
         });
-        let mut detail = Detail {
-            code: error.readable.then(|| error.code.to_string()),
-            source: Some(method.to_owned()),
-            more: errors::whole(error),
-        };
-        self.name_sign_in(error, &mut detail);
         io.event(
             session,
             Event::Status {
                 turn: None,
                 tone: Tone::Error,
-                text,
-                detail: Some(detail),
+                text: failure.words.or(failure.sentence).unwrap_or_default(),
+                detail: Some(failure.detail),
             },
         );
     }
@@ -443,14 +365,9 @@ impl Translator {
         self.release(io, provider);
     }
 
-    fn tell_set_up(&mut self, io: &mut Io<'_>, provider: &str, method: &str, result: &RawValue) {
+    pub(crate) fn tell_set_up(&mut self, io: &mut Io<'_>, provider: &str, method: &str, result: &RawValue) {
         let mut facts = Facts::default();
-        let around = Around {
-            session: provider,
-            loading: false,
-            marked: false,
-            at: io.stamp.at,
-        };
+        let around = Around::live(provider, io.stamp.at);
         self.dialect.set_up(around, method, result, &mut facts);
         if let Some(at) = self.sessions.get_index_of(provider) {
             self.tell(io, at, facts);
@@ -479,15 +396,8 @@ impl Translator {
             // Nothing will carry that one on any more.
             io.event(earlier, Event::Detached(Detached { exit: None }));
         }
-        let words = if error.readable {
-            self.words_of(error)
-        } else {
-            None
-        };
-        let sentence = Cow::Borrowed("The agent could not load this session.");
-        let sentence = self.sign_in_sentence(error).unwrap_or(sentence);
-        let mut failure = errors::failure(error, words, sentence, "session/load");
-        self.name_sign_in(error, &mut failure.detail);
+        let sentence = || Cow::Borrowed("The agent could not load this session.");
+        let failure = self.failure(error, "session/load", sentence);
         io.event(session, Event::LoadFailed(failure));
     }
 
@@ -519,12 +429,7 @@ impl Translator {
             }),
             events: Vec::new(),
         };
-        let around = Around {
-            session: provider,
-            loading: false,
-            marked: false,
-            at: io.stamp.at,
-        };
+        let around = Around::live(provider, io.stamp.at);
         self.dialect.prompt_answer(around, &read, &mut reading);
         let failure = Failure {
             words: reading.words,
@@ -564,72 +469,14 @@ impl Translator {
         }
     }
 
-    fn set(
-        &mut self,
-        io: &mut Io<'_>,
-        provider: &str,
-        what: Setting,
-        value: Option<String>,
-        result: &RawValue,
-    ) {
-        let Some(session) = self.sessions.get(provider).map(|s| s.session) else {
-            io.drop("unknown-session");
-            return;
-        };
-        let mut facts = settings(result);
-        match what {
-            Setting::Mode => facts.mode = value.map(Cow::Owned).or(facts.mode),
-            Setting::Model => facts.model = value.map(Cow::Owned).or(facts.model),
-            Setting::Option => {}
-        }
-        io.event(session, Event::Session(facts));
-        self.tell_set_up(io, provider, "session/set", result);
-    }
-
     fn other_answered(&mut self, io: &mut Io<'_>, method: &str, provider: Option<&str>, result: &RawValue) {
         io.state("answered");
         let mut facts = Facts::default();
         let at = provider.and_then(|p| self.sessions.get_index_of(p));
-        let around = Around {
-            session: provider.unwrap_or_default(),
-            loading: false,
-            marked: false,
-            at: io.stamp.at,
-        };
+        let around = Around::live(provider.unwrap_or_default(), io.stamp.at);
         self.dialect.other_answer(around, method, result, &mut facts);
         if let Some(at) = at {
             self.tell(io, at, facts);
         }
     }
-}
-
-/// Mode and model, as the answer to a set-up call or an update of the options has them.
-pub(crate) fn settings(object: &RawValue) -> SessionFacts<'_> {
-    let text = |path: &[&str]| value::path(object, path).and_then(value::text);
-    let mut facts = SessionFacts {
-        mode: text(&["modes", "currentModeId"]),
-        model: text(&["models", "currentModelId"]),
-        ..SessionFacts::default()
-    };
-    if let Some(options) = value::member(object, "configOptions") {
-        let (mode, model) = options_of(options);
-        facts.mode = facts.mode.or(mode);
-        facts.model = facts.model.or(model);
-    }
-    facts
-}
-
-/// Mode and model among a session's options.
-pub(crate) fn options_of(options: &RawValue) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
-    let (mut mode, mut model) = (None, None);
-    for option in value::array(options) {
-        let current = || value::member_text(option, "currentValue");
-        let category = value::member_text(option, "category").or_else(|| value::member_text(option, "id"));
-        match category.as_deref() {
-            Some("mode") => mode = mode.or_else(current),
-            Some("model") => model = model.or_else(current),
-            _ => {}
-        }
-    }
-    (mode, model)
 }

@@ -141,6 +141,18 @@ pub struct Around<'s> {
     pub at: Option<Time>,
 }
 
+impl<'a> Around<'a> {
+    /// Around a frame that is no part of a replay: an answer, or what concerns the whole connection.
+    pub(crate) fn live(session: &'a str, at: Option<Time>) -> Self {
+        Self {
+            session,
+            loading: false,
+            marked: false,
+            at,
+        }
+    }
+}
+
 /// One vendor's way of speaking.
 pub trait Dialect: Send {
     /// Its name, as in `generic` or the vendor's.

@@ -1,9 +1,11 @@
-//! The agent's words in an error.
+//! An error of the agent: its words, and ours where it has none.
 
 use std::borrow::Cow;
 
 use tapline_timeline::{Detail, Failure, Json};
 use tapline_wire::{AgentError, RawValue, value};
+
+use crate::connection::Translator;
 
 /// The protocol's code for an agent that nobody is signed in to.
 pub(crate) const SIGN_IN: i64 = -32000;
@@ -57,25 +59,72 @@ fn from_data(data: &RawValue) -> Option<Cow<'_, str>> {
 }
 
 /// All that an error answer holds. `null` is nothing: a row that held it would not be the same when it is read back.
-pub(crate) fn whole(error: &AgentError<'_>) -> Option<Json> {
+fn whole(error: &AgentError<'_>) -> Option<Json> {
     (error.raw.get() != "null").then(|| Json::new(error.raw))
 }
 
-/// An error answer as a failure. The words are those of [`words`] unless a dialect gave others.
-pub(crate) fn failure<'a>(
-    error: &AgentError<'a>,
-    words: Option<Cow<'a, str>>,
-    sentence: Cow<'a, str>,
-    source: &str,
-) -> Failure<'a> {
-    let detail = Detail {
-        code: error.readable.then(|| error.code.to_string()),
-        source: Some(source.to_owned()),
-        more: whole(error),
-    };
-    Failure {
-        words,
-        sentence: Some(sentence),
-        detail,
+impl Translator {
+    /// The failure that the error answer to a prompt tells of.
+    pub(crate) fn prompt_failure<'a>(&self, error: &AgentError<'a>) -> Failure<'a> {
+        self.failure(error, "answer", || {
+            self.sentence(self.dialect.error_reason(error))
+        })
+    }
+
+    /// The failure that an error answer tells of, with a sentence of ours for when it has no words. The words are those of
+    /// [`words`] unless the dialect gave others.
+    ///
+    /// However an agent says that nobody is signed in, the detail's code is the protocol's, and so is our sentence.
+    pub(crate) fn failure<'a>(
+        &self,
+        error: &AgentError<'a>,
+        source: &str,
+        sentence: impl FnOnce() -> Cow<'a, str>,
+    ) -> Failure<'a> {
+        let asks_for_sign_in = self.dialect.asks_for_sign_in(error);
+        let code = if asks_for_sign_in {
+            Some(SIGN_IN.to_string())
+        } else {
+            error.readable.then(|| error.code.to_string())
+        };
+        let sentence = if asks_for_sign_in {
+            Cow::Owned(format!("{} is not signed in.", self.agent_in_a_sentence()))
+        } else {
+            sentence()
+        };
+        let detail = Detail {
+            code,
+            source: Some(source.to_owned()),
+            more: whole(error),
+        };
+        Failure {
+            words: error.readable.then(|| self.words_of(error)).flatten(),
+            sentence: Some(sentence),
+            detail,
+        }
+    }
+
+    fn words_of<'a>(&self, error: &AgentError<'a>) -> Option<Cow<'a, str>> {
+        match self.dialect.error_words(error) {
+            Some(words) => words,
+            None => words(error),
+        }
+    }
+
+    /// Our sentence for a failed turn without words.
+    pub(crate) fn sentence<'a>(&self, reason: Option<&str>) -> Cow<'a, str> {
+        match self.dialect.failure_sentence(reason) {
+            Some(sentence) => Cow::Borrowed(sentence),
+            None => Cow::Owned(format!(
+                "{} ended this turn with an error.",
+                self.agent_in_a_sentence()
+            )),
+        }
+    }
+
+    /// What the agent is called in a sentence of ours.
+    pub(crate) fn agent_in_a_sentence(&self) -> &str {
+        let name = self.dialect.agent_name().or(self.agent_label.as_deref());
+        name.unwrap_or("The agent")
     }
 }

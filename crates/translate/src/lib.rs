@@ -8,6 +8,9 @@
 //! What one vendor's agent says beyond the protocol is read by its [`Dialect`], one file or folder each under
 //! `dialects/`; the rest of this crate names no vendor.
 //!
+//! Every frame enters through `connection.rs`, which gives it to the file of its kind: `calls.rs` (what the client asks, and
+//! the answers), `requests.rs` (what the agent asks), `update/` (what the agent tells). `sessions.rs` knows whose frame it is.
+//!
 //! # Invariants
 //!
 //! - *accounted*: every frame ends as an event, a state change or a drop with a named reason.
@@ -21,15 +24,20 @@ mod calls;
 mod connection;
 mod dialect;
 pub mod dialects;
+mod end;
 mod errors;
+mod io;
 pub mod limits;
 mod parts;
 mod requests;
+mod sessions;
+mod settings;
 mod update;
 
-pub use connection::{Direction, Input, Opening, Out, SessionRef, Stamp, Translator, Way};
+pub use connection::Translator;
 pub use dialect::{
     AnswerReading, Around, Child, Chunk, Dialect, Facts, Marks, Reply, VendorRequest, Work, WorkStop,
     WorkStopped,
 };
 pub use errors::words as error_words;
+pub use io::{Direction, Input, Opening, Out, SessionRef, Stamp, Way};

@@ -9,8 +9,9 @@ use tapline_timeline::{
 use tapline_wire::question::{Elicitation, QuestionKind};
 use tapline_wire::{AgentError, Id, Params, Permission, RawValue, value};
 
-use crate::connection::{Io, SessionRef, Translator, key_of};
-use crate::dialect::VendorRequest;
+use crate::connection::{Translator, key_of};
+use crate::dialect::{Around, VendorRequest};
+use crate::io::{Io, SessionRef};
 use crate::{limits, parts};
 
 /// A request of the agent that waits for the client's answer.
@@ -157,12 +158,9 @@ impl Translator {
             .map(|o| (o.id.as_ref().to_owned(), o.kind.as_deref().map(str::to_owned)))
             .collect();
         if let Some((name, state)) = self.sessions.get_index(at) {
-            let (name, loading) = (name.clone(), state.loading || state.replay_tail);
-            let around = crate::dialect::Around {
-                session: &name,
-                loading,
-                marked: false,
-                at: io.stamp.at,
+            let around = Around {
+                loading: state.replays(),
+                ..Around::live(name, io.stamp.at)
             };
             self.dialect.permission(around, &permission, &mut news);
         }
@@ -184,25 +182,15 @@ impl Translator {
         method: &str,
         raw: Option<&RawValue>,
     ) -> Option<Asked> {
-        if !self.certain
-            && let Some(dialect) = crate::dialects::by_method(method)
-        {
-            self.dialect = dialect;
-            self.certain = true;
-        }
+        self.hear_method(method);
         let (Some(at), Some(session), Some(raw)) = (at, session, raw) else {
             io.drop("unknown-request");
             return None;
         };
-        let (name, loading) = match self.sessions.get_index(at) {
-            Some((name, state)) => (name.clone(), state.loading || state.replay_tail),
-            None => return None,
-        };
-        let around = crate::dialect::Around {
-            session: &name,
-            loading,
-            marked: false,
-            at: io.stamp.at,
+        let (name, state) = self.sessions.get_index(at)?;
+        let around = Around {
+            loading: state.replays(),
+            ..Around::live(name, io.stamp.at)
         };
         match self.dialect.request(around, key, method, raw) {
             Some(VendorRequest::Asks(news)) => {

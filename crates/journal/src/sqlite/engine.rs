@@ -2,7 +2,8 @@
 //!
 //! It takes what writers sealed and jobs that callers wait for, puts as much as there is into one transaction, for at
 //! most [`GROUP_COMMIT`], and tells everyone when that is on stable storage. When nothing more waits it commits at once,
-//! so a lone settlement pays for one commit and no waiting. What cannot be committed stays with its writer and is tried
+//! so a lone settlement pays for one commit and no waiting. A batch that only streams text needs no transaction: it is
+//! appended to its tape's [tail](super::tail). What cannot be committed stays with its writer and is tried
 //! again; jobs are answered with the error.
 
 use std::collections::VecDeque;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::batch::Batch;
 use crate::error::Error;
-use crate::writer::{Refused, Slot};
+use crate::writer::{Hold, Refused, Slot};
 
 use super::store::Store;
 
@@ -121,6 +122,19 @@ struct Round {
     done: Vec<(Arc<Slot>, Arc<Batch>, Refused)>,
 }
 
+/// What a slot gave to be committed.
+type Taken = (Arc<Slot>, Arc<Batch>, Vec<Hold>);
+
+/// Takes what is due.
+fn take(slots: &[Arc<Slot>], retry: bool, all: bool) -> Vec<Taken> {
+    let now = Instant::now();
+    let due = slots.iter().filter_map(|slot| {
+        let (batch, holds) = slot.take(now, retry, all)?;
+        Some((Arc::clone(slot), batch, holds))
+    });
+    due.collect()
+}
+
 impl Engine {
     /// Works until the journal is closed.
     pub(super) fn work(mut self) {
@@ -182,6 +196,26 @@ impl Engine {
         }
     }
 
+    /// Takes what is due, and appends what is streamed text to the tails; what is left needs a transaction.
+    fn stream(&mut self, slots: &[Arc<Slot>], retry: bool, all: bool) -> Vec<Taken> {
+        let due = take(slots, retry, all);
+        if retry {
+            // What failed goes the long way, which says what is wrong.
+            return due;
+        }
+        let (mut left, count) = (Vec::new(), due.len());
+        for (slot, batch, holds) in due {
+            match self.store.stream(slot.tape, &batch, &holds) {
+                Some(refused) => slot.committed(batch, refused),
+                None => left.push((slot, batch, holds)),
+            }
+        }
+        if left.len() < count {
+            (self.on_commit)();
+        }
+        left
+    }
+
     /// One transaction.
     fn round(&mut self, mut jobs: Vec<Job>, retry: bool, all: bool) -> bool {
         let slots = self.slots();
@@ -192,8 +226,15 @@ impl Engine {
         if jobs.is_empty() && !slots.iter().any(due) {
             return true;
         }
+        let mut batches = self.stream(&slots, retry, all);
+        if jobs.is_empty() && batches.is_empty() {
+            return true;
+        }
         let mut round = Round::default();
         if let Err(error) = self.store.exec("beginning a commit", "BEGIN IMMEDIATE", []) {
+            for (slot, ..) in batches {
+                slot.failed(error.clone());
+            }
             return self.fail(round, jobs, &slots, retry, all, error);
         }
         let started = Instant::now();
@@ -201,16 +242,11 @@ impl Engine {
             for job in jobs.drain(..) {
                 round.answers.push(job(Ok(&mut self.store)));
             }
-            for slot in &slots {
-                let Some((batch, holds)) = slot.take(Instant::now(), retry, all) else {
-                    continue;
-                };
-                if round.done.iter().any(|(taken, ..)| Arc::ptr_eq(taken, slot)) {
-                    continue;
-                }
+            let mut taken = std::mem::take(&mut batches).into_iter();
+            while let Some((slot, batch, holds)) = taken.next() {
                 let tape = slot.tape;
                 match in_savepoint(&mut self.store, |store| store.apply(tape, &batch, &holds)) {
-                    Ok(refused) => round.done.push((Arc::clone(slot), batch, refused)),
+                    Ok(refused) => round.done.push((slot, batch, refused)),
                     Err(error) => slot.failed(error),
                 }
                 if self.store.conn.is_autocommit() {
@@ -218,6 +254,9 @@ impl Engine {
                     let error = Error::Full {
                         path: self.store.path.clone(),
                     };
+                    for (slot, ..) in taken {
+                        slot.failed(error.clone());
+                    }
                     return self.fail(round, jobs, &slots, retry, all, error);
                 }
             }
@@ -227,6 +266,7 @@ impl Engine {
             if now - started >= GROUP_COMMIT || (jobs.is_empty() && !slots.iter().any(fresh)) {
                 break;
             }
+            batches = take(&slots, false, all);
         }
         if let Err(error) = self.store.exec("committing", "COMMIT", []) {
             return self.fail(round, jobs, &slots, retry, all, error);
@@ -237,6 +277,7 @@ impl Engine {
             state.jobs.push_front(job);
         }
         drop(state);
+        self.store.committed();
         for (slot, batch, refused) in round.done {
             slot.committed(batch, refused);
         }
@@ -291,10 +332,18 @@ impl Engine {
             let tape = slot.tape;
             if self.store.exec("closing a tape", "BEGIN IMMEDIATE", []).is_ok() {
                 // A tape whose open end stays plain is whole all the same: the next to open it goes on.
-                let closed = in_savepoint(&mut self.store, |store| store.close_tape(tape));
+                let closed = in_savepoint(&mut self.store, |store| {
+                    store.take_in(tape, |_, _| false)?;
+                    store.over.push(tape);
+                    store.close_tape(tape)
+                });
                 let end = if closed.is_ok() { "COMMIT" } else { "ROLLBACK" };
-                if self.store.exec("closing a tape", end, []).is_err() && !self.store.conn.is_autocommit() {
-                    let _ = self.store.exec("closing a tape", "ROLLBACK", []);
+                match self.store.exec("closing a tape", end, []) {
+                    Ok(_) if closed.is_ok() => self.store.committed(),
+                    Err(_) if !self.store.conn.is_autocommit() => {
+                        let _ = self.store.exec("closing a tape", "ROLLBACK", []);
+                    }
+                    Ok(_) | Err(_) => {}
                 }
                 self.store.forget_cache();
             }

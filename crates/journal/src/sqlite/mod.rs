@@ -7,12 +7,16 @@
 
 mod engine;
 mod find;
+mod intake;
 mod intents;
 mod owner;
 mod read;
 mod schema;
 mod store;
+mod tail;
+mod tails;
 mod tapes;
+mod taping;
 mod verify;
 
 use std::collections::HashSet;
@@ -35,6 +39,7 @@ pub use engine::{GROUP_COMMIT, RETRY};
 use read::Db;
 pub use schema::LOCK_WAIT;
 use store::Store;
+use tails::Tails;
 
 /// Bits of a key below the session or tape.
 const SHIFT: u32 = 40;
@@ -82,6 +87,8 @@ struct Seen {
     mark: u64,
     /// SQLite's own count of what others wrote, as the watching connection saw it last.
     version: i64,
+    /// What the tails were like then.
+    tails: u64,
     looked: Option<Instant>,
     watch: Option<Connection>,
 }
@@ -166,32 +173,51 @@ impl SqliteJournal {
 }
 
 impl Shared {
-    /// Reads at one moment.
-    fn read<T>(&self, read: impl FnOnce(Db<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    /// Reads at one moment: what stands in the tables, and in the tails that belong to them.
+    fn read<T>(&self, read: impl Fn(Db<'_>) -> Result<T, Error>) -> Result<T, Error> {
         let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let conn = match idle {
             Some(conn) => conn,
             None => self.reader()?,
         };
-        let say = |error| sql_error(&self.path, "reading", error);
-        conn.prepare_cached("BEGIN")
-            .and_then(|mut s| s.execute([]))
-            .map_err(say)?;
-        let result = read(Db {
-            conn: &conn,
-            path: &self.path,
-        });
-        let ended = conn
-            .prepare_cached("COMMIT")
-            .and_then(|mut s| s.execute([]))
-            .map_err(say);
-        if ended.is_ok() {
+        let (result, sound) = self.read_with(&conn, read);
+        if sound {
             let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
             if readers.len() < IDLE_READERS {
                 readers.push(conn);
             }
         }
         result
+    }
+
+    /// The same with a connection; says whether it can be used again. A tail that was taken in between the beginning of the
+    /// transaction and the look at it belongs to younger tables: they are looked at again.
+    fn read_with<T>(
+        &self,
+        conn: &Connection,
+        read: impl Fn(Db<'_>) -> Result<T, Error>,
+    ) -> (Result<T, Error>, bool) {
+        let say = |error| sql_error(&self.path, "reading", error);
+        let run = |sql| {
+            conn.prepare_cached(sql)
+                .and_then(|mut s| s.execute([]))
+                .map_err(say)
+        };
+        let tails = Tails::new(&self.live);
+        loop {
+            if let Err(error) = run("BEGIN") {
+                return (Err(error), false);
+            }
+            let result = read(Db {
+                conn,
+                path: &self.path,
+                tails: Some(&tails),
+            });
+            let sound = run("COMMIT").is_ok();
+            if !sound || tails.were_right() {
+                return (result, sound);
+            }
+        }
     }
 
     fn reader(&self) -> Result<Connection, Error> {
@@ -251,8 +277,9 @@ impl Shared {
             .prepare_cached("PRAGMA data_version")
             .and_then(|mut s| s.query_row([], |row| row.get(0)))
             .map_err(|error| sql_error(&self.path, "looking for changes", error))?;
-        if version != seen.version {
-            seen.version = version;
+        let tails = tails::look(&self.live);
+        if (version, tails) != (seen.version, seen.tails) {
+            (seen.version, seen.tails) = (version, tails);
             seen.mark += 1;
             self.changes.moved.notify_all();
         }
@@ -463,13 +490,7 @@ impl Journal for SqliteJournal {
         // A connection of its own: the check of the word index trusts what its connection remembers of it, which may be
         // older than the file.
         let conn = self.shared.reader()?;
-        let db = Db {
-            conn: &conn,
-            path: &self.shared.path,
-        };
-        let say = |error| sql_error(&self.shared.path, "checking", error);
-        conn.execute_batch("BEGIN").map_err(say)?;
-        db.verify(session)
+        self.shared.read_with(&conn, |db| db.verify(session)).0
     }
 }
 

@@ -26,12 +26,13 @@ pub(super) struct Running {
     owner: Owner,
     lock: String,
     mode: Mode,
+    tape: i64,
 }
 
 impl Db<'_> {
     /// Generations that run, as far as the file knows.
     pub(super) fn running(self, session: Option<i64>) -> Result<Vec<Running>, Error> {
-        let sql = "SELECT s.num, s.id, g.generation, g.pid, g.host, g.started, g.lock, g.mode
+        let sql = "SELECT s.num, s.id, g.generation, g.pid, g.host, g.started, g.lock, g.mode, g.tape
              FROM sessions s JOIN generations g ON g.session = s.num AND g.generation = s.generation
              WHERE s.live = 1 AND g.state = 'running' AND (?1 IS NULL OR s.num = ?1)";
         self.list("reading who holds a session", sql, [session], |row| {
@@ -47,6 +48,7 @@ impl Db<'_> {
                 },
                 lock: row.get(6)?,
                 mode: Mode::parse(&row.get::<_, String>(7)?).unwrap_or(Mode::Imported),
+                tape: row.get(8)?,
             })
         })
     }
@@ -93,6 +95,8 @@ impl Store {
         )?;
         // The row was written a line above.
         let tape = self.db().tape(connection)?.unwrap_or_default();
+        // Left by a writer of this connection that is gone.
+        self.take_in(tape, |_, _| false)?;
         Ok((tape, self.db().last_input(tape)?))
     }
 
@@ -233,6 +237,9 @@ impl Store {
     /// even if it were not.
     fn settle(&mut self, running: &Running) -> Result<Settled, Error> {
         let number = running.session;
+        // Before the generation rises: it is the dead one's.
+        self.take_in(running.tape, |_, _| false)?;
+        self.over.push(running.tape);
         let generation = self.next_generation(number)?;
         let mut touch = Touch::default();
         self.fold(number, &mut touch)?;

@@ -17,6 +17,7 @@ use crate::model::*;
 use crate::tape;
 use crate::writer::session_of;
 
+use super::tails::Tails;
 use super::{MASK, SHIFT, place, session_range, sql_error};
 
 /// A connection to read from.
@@ -24,6 +25,8 @@ use super::{MASK, SHIFT, place, session_range, sql_error};
 pub(super) struct Db<'a> {
     pub(super) conn: &'a Connection,
     pub(super) path: &'a Path,
+    /// What streamed since the tables were written; nothing for who writes them.
+    pub(super) tails: Option<&'a Tails<'a>>,
 }
 
 /// A row as it stands in the file.
@@ -37,11 +40,11 @@ struct Raw {
 }
 
 /// Text appended to a row.
-struct Piece {
-    cursor: u64,
-    rid: i64,
-    grown: Grown,
-    text: String,
+pub(super) struct Piece {
+    pub(super) cursor: u64,
+    pub(super) rid: i64,
+    pub(super) grown: Grown,
+    pub(super) text: String,
 }
 
 const ROW: &str = "rid, cursor, body, taken, grows";
@@ -137,7 +140,9 @@ impl<'a> Db<'a> {
             params![session, from, to],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
-        Ok(found.map_or(0, |(cursor, aid)| cursor.max(aid.map_or(0, low))))
+        let told = found.map_or(0, |(cursor, aid)| cursor.max(aid.map_or(0, low)));
+        let streamed = self.streamed(session, None, told)?;
+        Ok(streamed.last().map_or(told, |piece| piece.cursor))
     }
 
     /// Highest `seq` of a session.
@@ -210,6 +215,10 @@ impl<'a> Db<'a> {
         } = raw;
         entry.session = self.parse_session(entry.place.number, &json)?;
         entry.session.cursor = (object_cursor > 0).then_some(object_cursor);
+        if live {
+            let streamed = self.streamed(entry.place.number, None, entry.cursor)?;
+            entry.cursor = streamed.last().map_or(entry.cursor, |piece| piece.cursor);
+        }
         entry.status = if dead.contains(&entry.place.number) {
             Status::Cut
         } else {
@@ -287,19 +296,25 @@ impl<'a> Db<'a> {
         let from = place(session, raw.cursor + 1);
         let to = session_range(session).1;
         let mut cursor = raw.cursor;
-        // One piece after the other: a long message need not stand in memory twice.
-        let add = |found: &SqlRow<'_>| {
-            let mut piece = piece(found)?;
+        let mut add = |mut piece: Piece| {
             piece.grown.id = row.id.clone();
             piece.grown.apply(row, &piece.text);
             cursor = cursor.max(piece.cursor);
-            Ok(())
         };
-        self.conn
-            .prepare_cached(&sql)
-            .and_then(|mut statement| statement.query_map([from, to, raw.rid], add)?.collect())
-            .map_err(self.say("reading appended text"))
-            .map(|()| cursor)
+        if raw.grows {
+            // One piece after the other: a long message need not stand in memory twice.
+            self.conn
+                .prepare_cached(&sql)
+                .and_then(|mut statement| {
+                    let found = statement.query_map([from, to, raw.rid], |found| Ok(add(piece(found)?)))?;
+                    found.collect::<Result<(), _>>()
+                })
+                .map_err(self.say("reading appended text"))?;
+        }
+        self.streamed(session, Some(raw.rid), raw.cursor)?
+            .into_iter()
+            .for_each(add);
+        Ok(cursor)
     }
 
     /// The row, with the text appended to it or without.
@@ -326,7 +341,7 @@ impl<'a> Db<'a> {
             }
         };
         let mut row = Arc::new(row);
-        let cursor = if grown && raw.grows {
+        let cursor = if grown {
             self.grow(&raw, &mut row)?
         } else {
             raw.cursor
@@ -396,7 +411,13 @@ impl<'a> Db<'a> {
         let sql = format!("SELECT {PIECE} FROM appends WHERE aid BETWEEN ? AND ? ORDER BY aid");
         let (from, to) = (place(session, after + 1), place(session, horizon));
         let mut ids: HashMap<i64, RowId> = HashMap::new();
-        for piece in self.list("reading news", &sql, [from, to], piece)? {
+        let told = self.list("reading news", &sql, [from, to], piece)?;
+        let streamed = self.streamed(session, None, after)?;
+        for piece in told
+            .into_iter()
+            .chain(streamed)
+            .filter(|piece| piece.cursor <= horizon)
+        {
             let id = match ids.get(&piece.rid) {
                 Some(id) => id.clone(),
                 None => {
@@ -423,6 +444,11 @@ impl<'a> Db<'a> {
             Ok((row.get(0)?, row.get(1)?))
         })?;
         let mut latest: HashMap<i64, u64> = grown.into_iter().map(|(rid, aid)| (rid, low(aid))).collect();
+        latest.extend(
+            self.streamed(session, None, after)?
+                .iter()
+                .map(|piece| (piece.rid, piece.cursor)),
+        );
         let mut news = Vec::with_capacity(put.len());
         for raw in put {
             match latest.remove(&raw.rid) {
@@ -496,7 +522,7 @@ impl<'a> Db<'a> {
             [from, to],
             |row| row.get(0),
         )?;
-        Ok(last.unwrap_or(0))
+        Ok(last.unwrap_or(0).max(self.tail(tape)?.last_input()))
     }
 }
 

@@ -42,6 +42,10 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("schema2.sql"),
         hash: "821a76d20dc79d1c0726ab609660e4355098bd1d13f3232c9aba97b7bbb1c799",
     },
+    Migration {
+        sql: include_str!("schema3.sql"),
+        hash: "26e67f8a3d26fe8211208f40a51731ce6628250652a1939768a872ffbccc61e0",
+    },
 ];
 
 /// The newest format.

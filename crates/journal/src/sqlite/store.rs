@@ -1,8 +1,8 @@
 //! What is done to the file inside one transaction.
 //!
 //! A `Store` owns the writing connection. What it remembers between transactions (the open ends of tapes, which rows
-//! have appended text) is a cache of what stands in the file; [`Store::forget_cache`] drops it whenever a transaction is
-//! rolled back.
+//! have appended text, the tails it writes) is a cache of what stands on the disk; [`Store::forget_cache`] drops it whenever
+//! a transaction is rolled back.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,11 +15,14 @@ use crate::batch::{Batch, Closed, Grown, Op};
 use crate::body::{self, Stored};
 use crate::error::Error;
 use crate::settle::is_waiting;
-use crate::tape::{self, BLOCK_BYTES};
+use crate::tape;
 use crate::text::{kind_word, words_of};
 use crate::writer::{Hold, Refused};
 
+use super::intake::{Fate, Rewrites};
 use super::read::Db;
+use super::tail::{self, Tail};
+use super::taping::OpenTape;
 use super::{place, session_range, sql_error};
 use crate::writer::now_ms;
 
@@ -28,19 +31,13 @@ pub(super) struct Store {
     pub(super) conn: Connection,
     pub(super) path: PathBuf,
     pub(super) live: PathBuf,
-    tapes: HashMap<i64, OpenTape>,
+    pub(super) tapes: HashMap<i64, OpenTape>,
+    pub(super) tails: HashMap<i64, Tail>,
+    /// Tapes whose tail is over once this transaction is committed.
+    pub(super) over: Vec<i64>,
     /// Rows that have appended text, for the sessions in `known`.
     grown: HashSet<i64>,
     known: HashSet<i64>,
-}
-
-/// The open end of a tape.
-#[derive(Default)]
-struct OpenTape {
-    data: Vec<u8>,
-    head: [u8; 32],
-    /// Whether a part of it stands in the file.
-    stored: bool,
 }
 
 /// What a batch does to a session, gathered for one update.
@@ -70,6 +67,8 @@ impl Store {
             path,
             live,
             tapes: HashMap::new(),
+            tails: HashMap::new(),
+            over: Vec::new(),
             grown: HashSet::new(),
             known: HashSet::new(),
         }
@@ -78,14 +77,26 @@ impl Store {
     /// Drops what is remembered of the file.
     pub(super) fn forget_cache(&mut self) {
         self.tapes.clear();
+        self.tails.clear();
+        self.over.clear();
         self.grown.clear();
         self.known.clear();
     }
 
+    /// The transaction is committed: what it made superfluous goes.
+    pub(super) fn committed(&mut self) {
+        for tape in self.over.drain(..) {
+            // One that stays is of an epoch that is over, and empty for every reader.
+            let _ = std::fs::remove_file(tail::path_of(&self.live, tape));
+        }
+    }
+
+    /// What stands in the tables. What stands in a tail is [taken in](Store::take_in) before anyone here asks for it.
     pub(super) fn db(&self) -> Db<'_> {
         Db {
             conn: &self.conn,
             path: &self.path,
+            tails: None,
         }
     }
 
@@ -127,37 +138,42 @@ impl Store {
         for (hash, bytes) in &batch.blobs {
             self.put_blob(hash, bytes)?;
         }
+        let rewrites = Rewrites::of(batch);
+        let mut kept = self.take_in_for(tape, holds, &rewrites)?;
         if let Some((first, last)) = batch.numbers {
             self.append_tape(tape, first, last, &batch.tape)?;
         }
-        let last_puts = last_puts(batch);
         for (index, entry) in batch.entries.iter().enumerate() {
             let hold = &holds[entry.session];
             let Some(touch) = &mut touches[entry.session] else {
                 continue;
             };
             touch.cursor = entry.cursor;
-            let overtaken = |seq: u64| {
-                last_puts
-                    .get(&(entry.session, seq))
-                    .is_some_and(|last| *last > index)
-            };
+            let key = |seq: u64| (entry.session, seq);
             match &entry.op {
                 Op::Session(session) => {
                     touch.settled = true;
                     touch.object = Some((Session::clone(session), entry.cursor));
                 }
-                Op::Put(row) if !overtaken(row.seq) => {
-                    self.put(hold.number, entry.cursor, Arc::clone(row), touch)?
+                Op::Put(row) => {
+                    if rewrites.fate(key(row.seq), index) != Fate::Overtaken {
+                        self.put(hold.number, entry.cursor, Arc::clone(row), touch)?;
+                    }
                 }
-                Op::Append(grown) if !overtaken(grown.seq) => {
+                Op::Append(grown) => {
                     let text = &batch.text[grown.from..grown.to];
-                    self.append(hold.number, entry.cursor, grown, text)?;
+                    match rewrites.fate(key(grown.seq), index) {
+                        Fate::Overtaken => {}
+                        Fate::Closed => kept.keep(key(grown.seq), grown, text),
+                        Fate::Stays => self.append(hold.number, entry.cursor, grown, text)?,
+                    }
                 }
-                Op::Close(closed) if !overtaken(closed.seq) => {
-                    self.close(hold, entry.cursor, closed, touch)?
+                Op::Close(closed) => {
+                    let pieces = kept.take(key(closed.seq));
+                    if rewrites.fate(key(closed.seq), index) != Fate::Overtaken {
+                        self.close(hold, entry.cursor, closed, &pieces, touch)?;
+                    }
                 }
-                Op::Put(_) | Op::Append(_) | Op::Close(_) => {}
                 Op::End => self.end(hold, touch)?,
             }
         }
@@ -174,13 +190,8 @@ impl Store {
         Ok(refused)
     }
 
-    fn check_hold(&mut self, hold: &Hold) -> Result<Option<Error>, Error> {
-        let current: Option<u64> = self
-            .conn
-            .prepare_cached("SELECT generation FROM sessions WHERE num = ?")
-            .and_then(|mut s| s.query_row([hold.number], |row| row.get(0)).optional())
-            .map_err(Self::say(&self.path, "checking who holds a session"))?;
-        Ok(match current {
+    pub(super) fn check_hold(&mut self, hold: &Hold) -> Result<Option<Error>, Error> {
+        Ok(match self.generation(hold.number)? {
             Some(current) if current == hold.generation => {
                 self.know(hold.number)?;
                 None
@@ -194,6 +205,13 @@ impl Store {
                 session: hold.id.clone(),
             }),
         })
+    }
+
+    /// The generation that may write a session; nothing where there is no such session.
+    pub(super) fn generation(&self, session: i64) -> Result<Option<u64>, Error> {
+        let sql = "SELECT generation FROM sessions WHERE num = ?";
+        self.db()
+            .one("checking who holds a session", sql, [session], |row| row.get(0))
     }
 
     /// Learns which rows of a session have appended text.
@@ -349,7 +367,13 @@ impl Store {
         Ok(())
     }
 
-    fn append(&mut self, session: i64, cursor: u64, grown: &Grown, text: &str) -> Result<(), Error> {
+    pub(super) fn append(
+        &mut self,
+        session: i64,
+        cursor: u64,
+        grown: &Grown,
+        text: &str,
+    ) -> Result<(), Error> {
         let rid = place(session, grown.seq);
         let member = match grown.member {
             Grows::Text => -1,
@@ -357,7 +381,7 @@ impl Store {
         };
         self.exec(
             "appending text",
-            "INSERT INTO appends (aid, rid, member, start, revision, frame, text) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO appends (aid, rid, member, start, revision, frame, text) VALUES (?, ?, ?, ?, ?, ?, ?)",
             params![place(session, cursor), rid, member, grown.offset, grown.revision, grown.frame, text],
         )?;
         // Once for all the text until the row is written again. A row that never came has nothing to mark.
@@ -367,11 +391,22 @@ impl Store {
         Ok(())
     }
 
-    fn close(&mut self, hold: &Hold, cursor: u64, closed: &Closed, touch: &mut Touch) -> Result<(), Error> {
+    /// Closes a row that grew by `pieces` since it was written.
+    fn close(
+        &mut self,
+        hold: &Hold,
+        cursor: u64,
+        closed: &Closed,
+        pieces: &[(Grown, String)],
+        touch: &mut Touch,
+    ) -> Result<(), Error> {
         // A change of a row that never came is ignored, as every reader of changes does.
         let Some(mut row) = self.db().row_at(place(hold.number, closed.seq))? else {
             return Ok(());
         };
+        for (grown, text) in pieces {
+            grown.apply(&mut row, text);
+        }
         closed.apply(&mut row);
         self.put(hold.number, cursor, row, touch)
     }
@@ -475,140 +510,6 @@ impl Store {
         )?;
         Ok(())
     }
-
-    /// Adds inputs to the open end of a tape and closes blocks that are full.
-    fn append_tape(&mut self, tape: i64, first: u64, last: u64, data: &[u8]) -> Result<(), Error> {
-        let mut open = self.open_tape(tape)?;
-        let full = open.data.len() + data.len() >= BLOCK_BYTES;
-        open.data.extend_from_slice(data);
-        if full {
-            self.close_blocks(tape, &mut open, false)?;
-        } else {
-            self.put_open(tape, first, last, data)?;
-            open.stored = true;
-        }
-        self.tapes.insert(tape, open);
-        Ok(())
-    }
-
-    /// Writes a piece of the open end.
-    fn put_open(&self, tape: i64, first: u64, last: u64, data: &[u8]) -> Result<(), Error> {
-        let packed = tape::pack(data).ok().filter(|packed| packed.len() < data.len());
-        let size = packed.as_ref().map_or(0, |_| data.len());
-        self.exec(
-            "writing the tape",
-            "INSERT INTO tape_open (tid, last, hash, data, size) VALUES (?, ?, ?, ?, ?)",
-            params![
-                place(tape, first),
-                last,
-                blake3::hash(data).as_bytes(),
-                packed.as_deref().unwrap_or(data),
-                size,
-            ],
-        )?;
-        Ok(())
-    }
-
-    /// Closes the open end of a tape whose connection is over.
-    pub(super) fn close_tape(&mut self, tape: i64) -> Result<(), Error> {
-        let mut open = self.open_tape(tape)?;
-        self.close_blocks(tape, &mut open, true)?;
-        Ok(())
-    }
-
-    fn close_blocks(&mut self, tape: i64, open: &mut OpenTape, all: bool) -> Result<(), Error> {
-        if open.stored {
-            let (from, to) = session_range(tape);
-            self.exec(
-                "writing the tape",
-                "DELETE FROM tape_open WHERE tid BETWEEN ? AND ?",
-                [from, to],
-            )?;
-            open.stored = false;
-        }
-        let mut done = 0;
-        for piece in tape::pieces(&open.data, BLOCK_BYTES) {
-            let data = &open.data[piece.from..piece.to];
-            if piece.to - piece.from < BLOCK_BYTES && !all {
-                self.put_open(tape, piece.first, piece.last, data)?;
-                open.stored = true;
-                break;
-            }
-            let hash = tape::block_hash(&open.head, piece.first, piece.last, data);
-            let packed = tape::pack(data).map_err(|e| Error::Store {
-                doing: "packing the tape",
-                source: Arc::new(e),
-            })?;
-            self.exec(
-                "writing the tape",
-                "INSERT INTO tape_blocks VALUES (?, ?, ?, ?, ?, ?)",
-                params![
-                    place(tape, piece.first),
-                    piece.last,
-                    open.head,
-                    hash,
-                    data.len(),
-                    packed
-                ],
-            )?;
-            open.head = hash;
-            done = piece.to;
-        }
-        open.data.drain(..done);
-        // A burst leaves no more memory behind than the open end needs.
-        open.data.shrink_to(2 * BLOCK_BYTES);
-        Ok(())
-    }
-
-    fn open_tape(&mut self, tape: i64) -> Result<OpenTape, Error> {
-        if let Some(open) = self.tapes.remove(&tape) {
-            return Ok(open);
-        }
-        let say = Self::say(&self.path, "reading the tape");
-        let (from, to) = session_range(tape);
-        let head: Option<[u8; 32]> = self
-            .conn
-            .prepare_cached(
-                "SELECT hash FROM tape_blocks WHERE tid BETWEEN ? AND ? ORDER BY tid DESC LIMIT 1",
-            )
-            .and_then(|mut s| s.query_row([from, to], |row| row.get(0)).optional())
-            .map_err(&say)?;
-        let pieces: Vec<(usize, Vec<u8>)> = self
-            .conn
-            .prepare_cached("SELECT size, data FROM tape_open WHERE tid BETWEEN ? AND ? ORDER BY tid")
-            .and_then(|mut s| {
-                s.query_map([from, to], |row| Ok((row.get(0)?, row.get(1)?)))?
-                    .collect()
-            })
-            .map_err(&say)?;
-        let mut data = Vec::new();
-        for (size, piece) in pieces {
-            let piece = tape::open_piece(piece, size).map_err(|detail| Error::Damaged {
-                path: self.path.clone(),
-                detail: format!("the open end of tape {tape}: {detail}"),
-            })?;
-            data.extend_from_slice(&piece);
-        }
-        Ok(OpenTape {
-            stored: !data.is_empty(),
-            data,
-            head: head.unwrap_or(tape::START),
-        })
-    }
-}
-
-/// For each row that is put more than once in a batch, the place of the last time: what came before need not be
-/// written.
-fn last_puts(batch: &Batch) -> HashMap<(usize, u64), usize> {
-    batch
-        .entries
-        .iter()
-        .enumerate()
-        .filter_map(|(index, entry)| match &entry.op {
-            Op::Put(row) => Some(((entry.session, row.seq), index)),
-            _ => None,
-        })
-        .collect()
 }
 
 /// Enough of a hash to tell whether the words of a row changed.

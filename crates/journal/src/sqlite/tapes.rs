@@ -143,7 +143,13 @@ impl Db<'_> {
         );
         let values = params![place(tape, 0), number, end];
         let Some(piece) = self.one("reading a tape", &sql, values, OpenPiece::read)? else {
-            return Ok(None);
+            let tail = self.tail(tape)?;
+            let mut pieces = tail
+                .records
+                .iter()
+                .filter_map(|record| Some((record.numbers?.1, &record.tape)));
+            let found = pieces.find(|(last, _)| *last >= number);
+            return Ok(found.map(|(last, data)| (last, data.clone())));
         };
         let (first, last) = (piece.first, piece.last);
         let data = piece.records().map_err(|error| bad(connection, first, &error))?;

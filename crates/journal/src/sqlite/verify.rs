@@ -170,6 +170,20 @@ impl Db<'_> {
             }
             next = last + 1;
         }
+        match self.tail(tape) {
+            Err(error @ Error::Damaged { .. }) => say(error.to_string()),
+            Err(error) => return Err(error),
+            Ok(tail) => {
+                for (first, last) in tail.records.iter().filter_map(|record| record.numbers) {
+                    if first < next {
+                        say(format!(
+                            "The tail begins at input {first}, which stands on the tape already."
+                        ));
+                    }
+                    next = last + 1;
+                }
+            }
+        }
         Ok(())
     }
 

@@ -543,7 +543,7 @@ pub(super) fn worked(news: &ToolNews<'_>) -> bool {
 
 /// The steps of a to-do list that a tool holds, as the plan that it is.
 pub(super) fn plan_of<'a>(todos: &'a RawValue) -> Option<Event<'a>> {
-    let entries = crate::update::entries(todos);
+    let entries = crate::update::plan_entries(todos);
     (!entries.is_empty()).then_some(Event::Plan(tapline_timeline::PlanNews {
         turn: None,
         plan: None,
