@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
+use crate::raw::RawValue;
 
 use crate::content::{Block, List};
 use crate::value;

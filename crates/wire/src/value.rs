@@ -5,13 +5,13 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
+use crate::raw::RawValue;
 
 use crate::cursor::Cursor;
 
 /// The text of a string. Half of a surrogate pair, which JSON can spell and text cannot hold, becomes U+FFFD.
 pub fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    Cursor::new(raw.get()).text().ok().flatten()
+    Cursor::within(raw).text().ok().flatten()
 }
 
 /// What names something: the text of a string, or a number in its own spelling.
@@ -87,7 +87,7 @@ pub fn is_array(raw: &RawValue) -> bool {
 
 /// The items of an array; none if the value is no array.
 pub fn array(raw: &RawValue) -> Items<'_> {
-    let mut cursor = Cursor::new(raw.get());
+    let mut cursor = Cursor::within(raw);
     let open = cursor.eat(b'[') && !cursor.eat(b']');
     Items { cursor, open }
 }
@@ -155,7 +155,7 @@ pub struct Members<'a> {
 
 impl<'a> Members<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        let mut cursor = Cursor::new(text);
+        let mut cursor = Cursor::trusting(text);
         let open = cursor.eat(b'{') && !cursor.eat(b'}');
         Self { cursor, open }
     }
