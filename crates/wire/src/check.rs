@@ -227,12 +227,11 @@ pub(crate) fn find_special(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
-        let control = word.wrapping_sub(ONES * 0x20) & !word;
-        let quote = word ^ (ONES * b'"' as u64);
-        let quote = quote.wrapping_sub(ONES) & !quote;
-        let escape = word ^ (ONES * b'\\' as u64);
-        let escape = escape.wrapping_sub(ONES) & !escape;
-        let marks = (control | quote | escape) & HIGH;
+        let control = word.wrapping_sub(ONES * 0x20);
+        let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
+        let escape = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
+        // A byte beyond ASCII is none of them.
+        let marks = (control | quote | escape) & !word & HIGH;
         if marks != 0 {
             return index * 8 + marks.trailing_zeros() as usize / 8;
         }

@@ -232,6 +232,27 @@ impl<'a> Cursor<'a> {
         Ok(RawValue::checked(self.span(start, self.at)))
     }
 
+    /// Steps over a value, and gives what stands in it at the end of a path of members; of two of one name the last counts.
+    pub(crate) fn follow(&mut self, path: &[&str]) -> Result<Option<&'a RawValue>, Broken> {
+        let Some((name, path)) = path.split_first() else {
+            return self.raw().map(Some);
+        };
+        if self.peek() != Some(b'{') {
+            return self.raw().map(|_| None);
+        }
+        let mut found = None;
+        self.object(|cursor, key| {
+            if key == *name {
+                found = cursor.follow(path)?;
+            } else {
+                cursor.peek();
+                cursor.step_over()?;
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
     /// Steps over the value on whose first byte the cursor stands.
     fn step_over(&mut self) -> Result<(), Broken> {
         let bytes = self.text.as_bytes();

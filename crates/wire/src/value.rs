@@ -116,9 +116,9 @@ pub fn pick<'a, const N: usize>(raw: &'a RawValue, names: [&str; N]) -> [Option<
     picked
 }
 
-/// The value at the end of a path of members.
+/// The value at the end of a path of members, in one walk; each step as [`member`] takes it.
 pub fn path<'a>(raw: &'a RawValue, names: &[&str]) -> Option<&'a RawValue> {
-    names.iter().try_fold(raw, |value, name| member(value, name))
+    Cursor::within(raw).follow(names).ok().flatten()
 }
 
 /// The text of the member `name`.
