@@ -46,7 +46,7 @@ impl<T> List<T> {
             match walk(&mut cursor) {
                 Ok(Some(item)) => list.items.push(item),
                 Ok(None) => list.broken += 1,
-                // Not in a value that `serde_json` has checked.
+                // Not in a value that was checked.
                 Err(Broken) => return list,
             }
             if one || !cursor.eat(b',') {

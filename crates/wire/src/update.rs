@@ -140,12 +140,12 @@ impl<'a> Update<'a> {
         Ok(())
     }
 
-    /// The parameters as they stand in the line. This looks at them a second time.
+    /// The parameters as they stand in the line.
     pub fn raw_params(&self) -> Option<&'a RawValue> {
         (!self.params.is_empty()).then(|| RawValue::checked(self.params))
     }
 
-    /// The update as it stands in the line; none if it is no object. This looks at it a second time.
+    /// The update as it stands in the line; none if it is no object.
     pub fn raw_update(&self) -> Option<&'a RawValue> {
         (!self.update.is_empty()).then(|| RawValue::checked(self.update))
     }
