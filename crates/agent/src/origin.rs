@@ -44,7 +44,7 @@ impl fmt::Display for Origin {
 #[non_exhaustive]
 pub enum Problem {
     /// The file cannot be read.
-    #[error("{} cannot be read: {source}{}", path.display(), advice(source))]
+    #[error("{} cannot be read: {}{}", path.display(), reason(source), advice(source))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -119,6 +119,14 @@ impl Problem {
     /// Whether nothing is lost but one entry of a registry.
     pub fn is_minor(&self) -> bool {
         matches!(self, Problem::Entry { .. })
+    }
+}
+
+/// Why a file cannot be read.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "it does not exist".to_owned(),
+        _ => error.to_string(),
     }
 }
 

@@ -1,15 +1,19 @@
 //! Files and standard input, read as recordings.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 
 use tapline_recorder::{LINE_LIMIT, Recorder, Recording, Store, Watch};
 use tapline_wire::{Line, LineReader};
 
 use crate::failure::Failure;
+use crate::terminal::Progress;
 
 /// How much is read at once, in bytes.
 const READ: usize = 256 << 10;
+
+/// What is said of a folder where a recording is wanted.
+pub(crate) const A_FOLDER: &str = "is a folder; name the recordings in it, such as FOLDER/*.jsonl";
 
 /// Reads the recording at `path` (`-`: standard input) into the recorder that `start` makes. What could not be read of it is
 /// told at the end, so that a damaged recording still gives what it holds.
@@ -17,7 +21,19 @@ pub(crate) fn read<S: Store, W: Watch>(
     path: &str,
     start: impl FnOnce(Option<&str>) -> Recorder<S, W> + 'static,
 ) -> Result<(Recorder<S, W>, Option<Failure>), Failure> {
-    let mut input = open(path)?;
+    let (input, bytes) = open(path)?;
+    read_from(path, input, bytes, start)
+}
+
+/// The same, of an input that is open; how many `bytes` it has, if that is known, tells how far it is.
+pub(crate) fn read_from<S: Store, W: Watch>(
+    path: &str,
+    mut input: impl Read,
+    bytes: Option<u64>,
+    start: impl FnOnce(Option<&str>) -> Recorder<S, W> + 'static,
+) -> Result<(Recorder<S, W>, Option<Failure>), Failure> {
+    let mut progress = Progress::new(name(path), bytes);
+    let mut done = 0;
     let mut recording = Recording::new(start);
     let mut lines = LineReader::with_limit(LINE_LIMIT);
     let mut buffer = vec![0; READ];
@@ -29,7 +45,7 @@ pub(crate) fn read<S: Store, W: Watch>(
             Ok(n) => n,
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(e) if e.kind() == std::io::ErrorKind::IsADirectory => {
-                return Err(no_input(path, "is a folder; name a recording in it"));
+                return Err(no_input(path, A_FOLDER));
             }
             Err(e) => {
                 return Err(Failure::Io {
@@ -39,6 +55,8 @@ pub(crate) fn read<S: Store, W: Watch>(
             }
         };
         ended = buffer[n - 1] == b'\n';
+        done += n as u64;
+        progress.at(done);
         lines.push(&buffer[..n], |line| trouble.take(&mut recording, line, true));
         if trouble.hopeless {
             break;
@@ -113,12 +131,20 @@ pub(crate) fn is_file(word: &str) -> bool {
     word == "-" || word.contains(['/', '.']) || std::path::Path::new(word).exists()
 }
 
-fn open(path: &str) -> Result<Box<dyn Read>, Failure> {
+/// Opens an input, and says how many bytes it has where that is known.
+pub(crate) fn open(path: &str) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
     if path == "-" {
-        return Ok(Box::new(std::io::stdin().lock()));
+        if std::io::stdin().is_terminal() {
+            let what = "is a terminal; name what is to be read, or pipe it in";
+            return Err(Failure::Usage(format!("{} {what}", name(path))));
+        }
+        return Ok((Box::new(std::io::stdin().lock()), None));
     }
     match File::open(path) {
-        Ok(file) => Ok(Box::new(file)),
+        Ok(file) => {
+            let data = file.metadata().ok().filter(std::fs::Metadata::is_file);
+            Ok((Box::new(file), data.map(|data| data.len())))
+        }
         Err(e) => Err(match e.kind() {
             std::io::ErrorKind::NotFound => no_input(path, "does not exist"),
             std::io::ErrorKind::PermissionDenied => {
@@ -129,14 +155,15 @@ fn open(path: &str) -> Result<Box<dyn Read>, Failure> {
     }
 }
 
-fn no_input(path: &str, what: &str) -> Failure {
+pub(crate) fn no_input(path: &str, what: &str) -> Failure {
     Failure::NoInput {
         path: name(path),
         what: what.to_owned(),
     }
 }
 
-fn name(path: &str) -> String {
+/// What an input is called on screen.
+pub(crate) fn name(path: &str) -> String {
     if path == "-" {
         "standard input".to_owned()
     } else {

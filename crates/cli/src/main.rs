@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod agents;
+mod clock;
 mod config;
 mod demo_agent;
 #[cfg(unix)]
@@ -27,7 +28,7 @@ use crate::failure::Failure;
 
 /// The flight recorder and control desk for coding agents: ACP traffic in, one clean timeline out.
 #[derive(Parser)]
-#[command(name = "tapline", version, about, max_term_width = 100, after_help = failure::EXIT_CODES)]
+#[command(name = "tapline", version, about, max_term_width = 100, after_help = after_help())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -97,7 +98,7 @@ enum Command {
     Rebuild(journal::rebuild::RebuildArgs),
     /// Tell where things are, what is wrong, and what to do
     #[cfg(unix)]
-    Doctor,
+    Doctor(journal::doctor::Args),
     /// Remove a session with everything that only it has
     #[cfg(unix)]
     Forget(journal::chats::ForgetArgs),
@@ -118,13 +119,17 @@ enum Command {
     Completions(generate::CompletionArgs),
     /// Write the man pages into a folder
     Man(generate::ManArgs),
-    /// Watch over an agent from outside (used by `wrap`)
-    #[cfg(unix)]
-    #[command(name = journal::wrap::GUARD, hide = true)]
-    Guard,
 }
 
 fn main() -> std::process::ExitCode {
+    // What `wrap` starts to watch over the agent is for no person: neither help nor completions know it.
+    #[cfg(unix)]
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == journal::wrap::GUARD)
+    {
+        journal::wrap::run_guard();
+    }
     let outcome = match Cli::parse().command {
         Command::Translate(args) => translate::run(&args),
         Command::Show(args) => show::run(&args),
@@ -166,13 +171,11 @@ fn main() -> std::process::ExitCode {
         #[cfg(unix)]
         Command::Rebuild(args) => journal::rebuild::rebuild(&args),
         #[cfg(unix)]
-        Command::Doctor => journal::doctor::run(),
+        Command::Doctor(args) => journal::doctor::run(&args),
         #[cfg(unix)]
         Command::Forget(args) => journal::chats::forget(&args),
         #[cfg(unix)]
         Command::Demo(args) => journal::demo::run(&args),
-        #[cfg(unix)]
-        Command::Guard => journal::wrap::run_guard(),
         Command::Agents(args) => agents::run(&args),
         Command::Config(args) => config::run(&args),
         Command::Prompt(args) => prompt::run(&args),
@@ -186,5 +189,13 @@ fn main() -> std::process::ExitCode {
         Err(failure) => failure.report(),
     }
 }
+
+/// What help says at its end.
+fn after_help() -> String {
+    format!("{ENVIRONMENT}\n\n{}", failure::EXIT_CODES)
+}
+
+const ENVIRONMENT: &str = "Environment: TAPLINE_HOME the folder of the journal · TAPLINE_CONFIG the configuration's file · \
+TAPLINE_… any setting (`tapline config`) · PAGER what `show` is read in · NO_COLOR no colours";
 
 type Outcome = Result<(), Failure>;

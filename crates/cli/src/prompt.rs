@@ -7,8 +7,8 @@ use tapline_prompt::check::Checks;
 use tapline_prompt::providers::convert_line;
 use tapline_prompt::types::Prompt;
 
-use crate::Outcome;
 use crate::failure::Failure;
+use crate::{Outcome, input};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -18,7 +18,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Turn prompts into provider requests: JSON Lines in, one answer a line out
+    /// Turn prompts into provider requests: JSON Lines on standard input, one answer a line out
     Convert,
     /// Tell every fault of a prompt, with its path; exit code 1 if there is one
     Check {
@@ -63,15 +63,11 @@ fn convert() -> Outcome {
 
 fn check(file: &str, form_only: bool) -> Outcome {
     let mut text = String::new();
-    let read = if file == "-" {
-        std::io::stdin().read_to_string(&mut text)
-    } else {
-        std::fs::File::open(file).and_then(|mut f| f.read_to_string(&mut text))
-    };
-    read.map_err(|e| Failure::NoInput {
-        path: file.to_owned(),
-        what: e.to_string(),
-    })?;
+    let (mut input, _) = input::open(file)?;
+    input
+        .read_to_string(&mut text)
+        .map_err(|e| unreadable(file, &e))?;
+    let file = input::name(file);
     let faults = match Prompt::parse(&text) {
         Ok(_) if form_only => Vec::new(),
         Ok(prompt) => Checks::all().run(&prompt),
@@ -92,10 +88,9 @@ fn media_types(files: &[String]) -> Outcome {
     let mut out = std::io::stdout().lock();
     let mut unknown = 0;
     for file in files {
-        let bytes = std::fs::read(file).map_err(|e| Failure::NoInput {
-            path: file.clone(),
-            what: e.to_string(),
-        })?;
+        let (mut input, _) = input::open(file)?;
+        let mut bytes = Vec::new();
+        input.read_to_end(&mut bytes).map_err(|e| unreadable(file, &e))?;
         match tapline_prompt::media_type::detect_bytes(&bytes, None) {
             Some(kind) => writeln!(out, "{file}: {kind}")?,
             None => {
@@ -112,4 +107,13 @@ fn media_types(files: &[String]) -> Outcome {
     } else {
         Ok(())
     }
+}
+
+fn unreadable(file: &str, error: &std::io::Error) -> Failure {
+    let what = match error.kind() {
+        std::io::ErrorKind::IsADirectory => "is a folder; name a file in it".to_owned(),
+        std::io::ErrorKind::InvalidData => "is no text in UTF-8".to_owned(),
+        _ => format!("could not be read to its end: {error}"),
+    };
+    input::no_input(file, &what)
 }

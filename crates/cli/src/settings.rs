@@ -3,7 +3,7 @@
 use tapline_agent::catalogue::Catalogue;
 use tapline_agent::config::{Config, Flag, Layers};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 
 /// `--set`, for commands that follow many settings.
 #[derive(clap::Args)]
@@ -29,6 +29,15 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     text.split_once('=')
         .map(|(key, value)| (key.trim().to_owned(), value.to_owned()))
         .ok_or_else(|| "it has no `=`; write KEY=VALUE, such as policy=deny".to_owned())
+}
+
+/// A number of things, of which there must be one at least.
+pub(crate) fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be 1 or more".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("it is no number".to_owned()),
+    }
 }
 
 /// A flag of its own that sets one thing.
@@ -58,7 +67,7 @@ pub(crate) fn catalogue(config: &Config) -> (Catalogue, Option<Failure>) {
         // Others wrote the registry.
         let text = tapline_render::clean_line(&problem.to_string(), true);
         if problem.is_minor() {
-            eprintln!("tapline: {text}");
+            say(text);
         } else {
             faults.push(text);
         }

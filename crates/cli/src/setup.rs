@@ -1,14 +1,20 @@
 //! `tapline setup`: the change in an editor's settings that puts `tapline wrap` before its agent.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tapline_agent::setup::{self, Editor, Places, Request};
+use tapline_agent::catalogue::Launch;
+use tapline_agent::setup::{self, Editor, Places, Request, SetupError};
 
 use crate::Outcome;
 use crate::failure::Failure;
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tapline setup zed
+  tapline setup zed --write
+  tapline setup jetbrains --agent Claude --write -- claude-agent-acp")]
 pub(crate) struct Args {
     /// The editor or client
     #[arg(value_parser = ["zed", "jetbrains", "vscode", "neovim", "emacs", "acpx"])]
@@ -20,10 +26,10 @@ pub(crate) struct Args {
     #[arg(long)]
     agent: Option<String>,
     /// The settings file, where it is not in its usual place
-    #[arg(long)]
+    #[arg(long, value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
     /// The agent's own command, where the settings do not have it yet
-    #[arg(last = true)]
+    #[arg(last = true, value_name = "CMD ARG")]
     command: Vec<String>,
 }
 
@@ -45,22 +51,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ));
         }
     };
-    let mut out = std::io::stdout().lock();
-    if !args.write {
-        writeln!(
-            out,
-            "In {} ({}):\n\n{}",
-            path.display(),
-            editor.name(),
-            setup::snippet(editor, &request).trim_end()
-        )?;
-        writeln!(
-            out,
-            "\n`tapline setup {} --write` makes the change, after a backup.",
-            editor.word()
-        )?;
-        return Ok(());
-    }
     let old = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -71,6 +61,44 @@ pub(crate) fn run(args: &Args) -> Outcome {
             });
         }
     };
+    let mut out = std::io::stdout().lock();
+    if !args.write {
+        writeln!(
+            out,
+            "In {} ({}):\n\n{}\n",
+            path.display(),
+            editor.name(),
+            setup::snippet(editor, &request).trim_end()
+        )?;
+        let how = args.writing(editor);
+        match setup::edit(editor, &old, &request) {
+            Ok(edited) if edited.wrapped.is_empty() && edited.added.is_empty() => {
+                writeln!(
+                    out,
+                    "Nothing is left to change there; wrapped already: {}",
+                    list(&edited.already)
+                )?;
+            }
+            Ok(edited) => {
+                let names = list(&[edited.wrapped, edited.added].concat());
+                writeln!(out, "`{how}` makes the change, after a backup. It wraps {names}.")?;
+            }
+            Err(SetupError::NoAgent) => {
+                writeln!(
+                    out,
+                    "No agent stands there yet; `{how} --agent NAME -- CMD ARG…` adds one."
+                )?;
+            }
+            Err(SetupError::ByHand { .. }) => {
+                writeln!(
+                    out,
+                    "These settings are a program of your own: add by hand what fits."
+                )?;
+            }
+            Err(error) => writeln!(out, "`{how}` cannot make the change: {error}")?,
+        }
+        return Ok(());
+    }
     let failed = |what: String| Failure::Data {
         path: path.display().to_string(),
         what,
@@ -99,6 +127,27 @@ pub(crate) fn run(args: &Args) -> Outcome {
         writeln!(out, "What stood there is kept in {}", backup.display())?;
     }
     Ok(())
+}
+
+impl Args {
+    /// The command that makes the change which is shown.
+    fn writing(&self, editor: Editor) -> String {
+        let mut words: Vec<OsString> = ["tapline", "setup", editor.word()].map(Into::into).into();
+        if let Some(file) = &self.file {
+            words.extend(["--file".into(), file.into()]);
+        }
+        if let Some(agent) = &self.agent {
+            words.extend(["--agent".into(), agent.into()]);
+        }
+        words.push("--write".into());
+        if !self.command.is_empty() {
+            words.push("--".into());
+            words.extend(self.command.iter().map(Into::into));
+        }
+        Launch::from_words(words)
+            .map(|line| line.to_string())
+            .unwrap_or_default()
+    }
 }
 
 fn list(names: &[String]) -> String {

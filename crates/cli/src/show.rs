@@ -6,8 +6,9 @@ use tapline_recorder::{Memory, Recorder};
 use tapline_render::{Chat, Terminal, render_to};
 
 use crate::failure::Failure;
-use crate::terminal::{Color, Output, folded, of_standard_output};
-use crate::{Outcome, input, settings, translate};
+use crate::settings::count;
+use crate::terminal::{Output, ViewArgs, configured};
+use crate::{Outcome, clock, input, settings, translate};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -18,20 +19,13 @@ pub(crate) struct Args {
     #[arg(long, short)]
     follow: bool,
     /// Of a session of the journal, only this many rows from its end
-    #[arg(long, short = 'n')]
+    #[arg(long, short = 'n', value_name = "ROWS", value_parser = count)]
     last: Option<usize>,
-    /// Print the timeline as JSON Lines
+    /// Print the timeline as JSON Lines; with --follow each row once it has settled
     #[arg(long)]
     json: bool,
-    /// Show everything: whole reasoning, inputs and outputs
-    #[arg(long, conflicts_with = "brief")]
-    full: bool,
-    /// Show a line for each tool
-    #[arg(long)]
-    brief: bool,
-    /// When to use colour; without this as the setting `color` says
-    #[arg(long, value_enum)]
-    color: Option<Color>,
+    #[command(flatten)]
+    view: ViewArgs,
     /// Do not page
     #[arg(long)]
     no_pager: bool,
@@ -41,6 +35,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     #[cfg(unix)]
     if !input::is_file(&args.what) {
         return session(args);
+    }
+    if args.follow || args.last.is_some() {
+        let what = "is a file; --follow and --last are for sessions of the journal";
+        return Err(Failure::Usage(format!("{} {what}", args.what)));
     }
     let (recorder, failure) = input::read(&args.what, |hint| Recorder::new(Memory::new(), hint))?;
     let timelines = recorder.store().timelines();
@@ -62,21 +60,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     failure.map_or(Ok(()), Err)
 }
 
-/// What is drawn for: the flags over what is set.
+/// What is drawn for.
 fn terminal(args: &Args) -> Result<Terminal, Failure> {
-    let mut flags = Vec::new();
-    if let Some(color) = args.color {
-        flags.push(settings::flag("color", "--color", color.word()));
-    }
-    if args.full {
-        flags.push(settings::flag("chat.fold", "--full", "full"));
-    }
-    if args.brief {
-        flags.push(settings::flag("chat.fold", "--brief", "brief"));
-    }
-    let config = settings::load(flags)?;
-    let fold = folded(config.fold.value);
-    Ok(of_standard_output(config.color.value.into(), fold))
+    Ok(configured(&settings::load(args.view.flags())?))
 }
 
 fn draw(chats: &[Chat<'_>], terminal: &Terminal, paged: bool) -> Outcome {
@@ -84,10 +70,19 @@ fn draw(chats: &[Chat<'_>], terminal: &Terminal, paged: bool) -> Outcome {
         out: BufWriter::new(Output::paged(paged)),
         error: None,
     };
+    let paged = out.out.get_ref().is_paged();
     let drawn = render_to(chats, terminal, &mut out);
-    match (drawn, out.error.take()) {
-        (Err(_), Some(error)) => Err(Failure::from(error)),
-        _ => Ok(out.out.flush()?),
+    let written = match (drawn, out.error.take()) {
+        (Err(_), Some(error)) => Err(error),
+        _ => out.out.flush(),
+    };
+    match written {
+        Err(error) if paged && error.kind() == std::io::ErrorKind::BrokenPipe => {
+            // What the pager did not take is not for anybody.
+            drop(out.out.into_parts().0);
+            Ok(())
+        }
+        written => Ok(written?),
     }
 }
 
@@ -97,9 +92,17 @@ fn session(args: &Args) -> Outcome {
     use crate::journal;
     let (_, store) = journal::open()?;
     let entry = journal::find(&*store, &args.what)?;
-    let terminal = terminal(args)?;
-    if args.follow && !args.json {
-        return journal::follow::follow(&*store, &entry, args.last, &terminal, journal::follow::has_ended);
+    let terminal = Terminal {
+        minutes_east: clock::minutes_east(entry.changed_ms),
+        ..terminal(args)?
+    };
+    if args.follow {
+        return match args.json {
+            true => journal::follow::follow_json(&*store, &entry, args.last),
+            false => {
+                journal::follow::follow(&*store, &entry, args.last, &terminal, journal::follow::has_ended)
+            }
+        };
     }
     let family = journal::family(&*store, entry)?;
     let mut all = Vec::with_capacity(family.len());

@@ -2,14 +2,19 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use tapline_agent::config;
+use tapline_agent::config::{self, Config, Flag};
 use tapline_render::{Fold, Terminal};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use crate::{clock, settings};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set
+    /// On a terminal, unless `NO_COLOR` or `CLICOLOR=0` is set; everywhere with `CLICOLOR_FORCE`
     Auto,
     /// Always
     Always,
@@ -38,16 +43,7 @@ impl From<config::Color> for Color {
     }
 }
 
-/// How much is shown, as it is set.
-pub(crate) fn folded(fold: config::Fold) -> Fold {
-    match fold {
-        config::Fold::Brief => Fold::Tight,
-        config::Fold::Usual => Fold::Usual,
-        config::Fold::Full => Fold::Open,
-    }
-}
-
-/// How a timeline is shown as it grows.
+/// How a timeline is shown: flags over the settings `color` and `chat.fold`.
 #[derive(clap::Args)]
 pub(crate) struct ViewArgs {
     /// Show everything: whole reasoning, inputs and outputs
@@ -56,31 +52,63 @@ pub(crate) struct ViewArgs {
     /// Show a line for each tool
     #[arg(long)]
     brief: bool,
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
-    pub(crate) color: Color,
+    #[command(flatten)]
+    color: ColorArg,
+}
+
+/// `--color`.
+#[derive(clap::Args)]
+pub(crate) struct ColorArg {
+    /// When to use colour; without this as the setting `color` says
+    #[arg(long, value_enum)]
+    color: Option<Color>,
+}
+
+impl ColorArg {
+    /// As a flag of the configuration.
+    pub(crate) fn flags(&self) -> Vec<Flag> {
+        let flag = self
+            .color
+            .map(|color| settings::flag("color", "--color", color.word()));
+        flag.into_iter().collect()
+    }
 }
 
 impl ViewArgs {
-    /// How much of each row is shown.
-    pub(crate) fn fold(&self) -> Fold {
-        match (self.full, self.brief) {
-            (true, _) => Fold::Open,
-            (_, true) => Fold::Tight,
-            _ => Fold::Usual,
+    /// As flags of the configuration.
+    pub(crate) fn flags(&self) -> Vec<Flag> {
+        let mut flags = self.color.flags();
+        if self.full {
+            flags.push(settings::flag("chat.fold", "--full", "full"));
         }
+        if self.brief {
+            flags.push(settings::flag("chat.fold", "--brief", "brief"));
+        }
+        flags
     }
+}
+
+/// What standard output can show, under a configuration.
+pub(crate) fn configured(config: &Config) -> Terminal {
+    let fold = match config.fold.value {
+        config::Fold::Brief => Fold::Tight,
+        config::Fold::Usual => Fold::Usual,
+        config::Fold::Full => Fold::Open,
+    };
+    of_standard_output(config.color.value.into(), fold)
 }
 
 /// What standard output can show.
 pub(crate) fn of_standard_output(color: Color, fold: Fold) -> Terminal {
     let is_terminal = io::stdout().is_terminal();
     let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
+    let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|v| v == value);
     let color = match color {
         Color::Always => true,
         Color::Never => false,
-        Color::Auto => !set("NO_COLOR") && (set("CLICOLOR_FORCE") || (is_terminal && !dumb)),
+        Color::Auto if set("NO_COLOR") => false,
+        Color::Auto if set("CLICOLOR_FORCE") && !is("CLICOLOR_FORCE", "0") => true,
+        Color::Auto => is_terminal && !is_dumb() && !is("CLICOLOR", "0"),
     };
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     let width = columns
@@ -98,7 +126,96 @@ pub(crate) fn of_standard_output(color: Color, fold: Fold) -> Terminal {
         color,
         unicode,
         fold,
+        minutes_east: clock::minutes_east_now(),
     }
+}
+
+/// How far something is that takes longer than a second, on a line of standard error that is taken away again. Where that
+/// is no terminal, nothing is said.
+pub(crate) struct Progress {
+    what: String,
+    /// Where it ends, if that is known.
+    end: Option<u64>,
+    /// When it is told next; nothing where nobody looks.
+    next: Option<Instant>,
+    told: bool,
+}
+
+impl Progress {
+    /// The time before the first word, and between two.
+    const QUIET: Duration = Duration::from_secs(1);
+    const BETWEEN: Duration = Duration::from_millis(200);
+
+    pub(crate) fn new(what: String, end: Option<u64>) -> Self {
+        let looked_at = io::stderr().is_terminal() && !is_dumb();
+        Self {
+            what,
+            end: end.filter(|end| *end > 0),
+            next: looked_at.then(|| Instant::now() + Self::QUIET),
+            told: false,
+        }
+    }
+
+    /// It is at this place.
+    pub(crate) fn at(&mut self, place: u64) {
+        let now = Instant::now();
+        if self.next.is_none_or(|next| now < next) {
+            return;
+        }
+        self.next = Some(now + Self::BETWEEN);
+        self.told = true;
+        let how_far = match self.end {
+            Some(end) => format!("{} %", place.min(end) * 100 / end),
+            None => format!("{place} bytes"),
+        };
+        // A name that is longer than the line would leave its beginning behind.
+        let width =
+            terminal_size::terminal_size_of(io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
+        let what = shortened(&self.what, width.saturating_sub(how_far.len() + 4));
+        let _ = write!(io::stderr().lock(), "\r\x1b[K{what}: {how_far}");
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.told {
+            let _ = write!(io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}
+
+/// How wide the lines of a list may be: as wide as the terminal, or as `COLUMNS` says. Nothing where neither is known: who
+/// reads a pipe wants whole lines.
+pub(crate) fn told_width() -> Option<usize> {
+    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    let of_terminal = || {
+        let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size)?;
+        terminal.map(|(width, _)| usize::from(width.0))
+    };
+    let width: Option<usize> = columns.or_else(of_terminal);
+    width.map(|width| width.max(tapline_render::LEAST_WIDTH))
+}
+
+/// A clean line, cut to so many columns.
+pub(crate) fn shortened(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    let mut taken = 1;
+    for grapheme in text.graphemes(true) {
+        taken += grapheme.width();
+        if taken > columns {
+            break;
+        }
+        cut.push_str(grapheme);
+    }
+    format!("{}…", cut.trim_end())
+}
+
+/// A terminal that only prints.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// Where a long text goes: through a pager on a terminal, else straight to standard output.
@@ -109,7 +226,7 @@ pub(crate) struct Output {
 impl Output {
     /// Starts the pager that `PAGER` names (else `less`) where standard output is a terminal.
     pub(crate) fn paged(wanted: bool) -> Self {
-        if !wanted || !io::stdout().is_terminal() {
+        if !wanted || !io::stdout().is_terminal() || is_dumb() {
             return Self { pager: None };
         }
         let named = std::env::var("PAGER").ok().filter(|p| !p.trim().is_empty());
@@ -119,13 +236,25 @@ impl Output {
         if program == "cat" {
             return Self { pager: None };
         }
-        // What fits on the screen stays there; colours are passed on.
-        let child = Command::new(program)
-            .args(words)
-            .env("LESS", "FRX")
-            .stdin(Stdio::piped())
-            .spawn();
-        Self { pager: child.ok() }
+        let mut command = Command::new(program);
+        command.args(words).stdin(Stdio::piped());
+        if std::env::var_os("LESS").is_none() {
+            // What fits on the screen stays there; colours are passed on.
+            command.env("LESS", "FRX");
+        }
+        let pager = command.spawn().ok();
+        #[cfg(unix)]
+        if pager.is_some() {
+            // Ctrl-C is for the pager. If it ended this process, the shell and the pager would read the same keys.
+            let noticed = std::sync::Arc::default();
+            let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, noticed);
+        }
+        Self { pager }
+    }
+
+    /// Whether somebody who has seen enough may leave without anything being amiss.
+    pub(crate) fn is_paged(&self) -> bool {
+        self.pager.is_some()
     }
 }
 

@@ -457,3 +457,111 @@ fn the_agents_own_sessions_are_listed_adopted_and_deleted() {
         "nothing of ours lands in the journal, and nothing is lost"
     );
 }
+
+#[test]
+fn exec_and_resume_follow_the_settings_of_the_view_and_their_flags_go_before_them() {
+    let world = World::new();
+    let shown = |arguments: &[&str]| {
+        let output = world.exec(arguments);
+        assert!(output.status.success(), "{}", said(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let go_on = |arguments: &[&str]| {
+        let output =
+            world.run(&[&["resume", "last", "read it", "--policy", "allow-all"], arguments].concat());
+        assert!(output.status.success(), "{}", said(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let read = ["read it", "--policy", "allow-all"];
+    assert!(shown(&read).contains("Allow"), "the options are shown as usual");
+    std::fs::write(
+        world.path("config.toml"),
+        "color = \"always\"\n[chat]\nfold = \"brief\"\n",
+    )
+    .expect("written");
+    for text in [shown(&read), go_on(&[])] {
+        assert!(text.contains('\u{1b}'), "{text}");
+        assert!(!text.contains("▸"), "a line each: {text}");
+    }
+    let flags = ["--color", "auto", "--full"];
+    for text in [shown(&[&read[..], &flags].concat()), go_on(&flags)] {
+        assert!(!text.contains('\u{1b}'), "{text}");
+        assert!(text.contains("▸"), "{text}");
+    }
+}
+
+#[test]
+fn the_agent_is_named_by_a_flag_a_word_or_the_configuration() {
+    let world = World::new();
+    let own = env!("CARGO_BIN_EXE_tapline");
+    let script = world.path("script.toml");
+    let agents = format!("[agents.mine]\ncommand = [{own:?}, \"demo-agent\", {script:?}]\n");
+    std::fs::write(world.path("agents.toml"), agents).expect("written");
+    let quiet = |arguments: &[&str]| world.run(&[&["exec", "--format", "quiet"], arguments].concat());
+    let words = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(
+        words(&quiet(&["mine", "hello", "there"])),
+        "You said: hello there\n"
+    );
+    assert_eq!(
+        words(&quiet(&["--agent", "mine", "hello there"])),
+        "You said: hello there\n"
+    );
+
+    let nobody = quiet(&["hello there"]);
+    assert_eq!(nobody.status.code(), Some(2), "{}", said(&nobody));
+    assert!(
+        said(&nobody).contains("name an agent before the prompt"),
+        "{}",
+        said(&nobody)
+    );
+    std::fs::write(world.path("config.toml"), "agent = \"mine\"\n").expect("written");
+    assert_eq!(words(&quiet(&["hello there"])), "You said: hello there\n");
+    let sessions = world.run(&["sessions", "--all"]);
+    assert_eq!(
+        words(&sessions),
+        "The agent keeps no session.\n",
+        "{}",
+        said(&sessions)
+    );
+}
+
+#[test]
+fn an_empty_prompt_is_refused_wherever_it_is_given() {
+    let world = World::new();
+    let empty = [
+        world.exec(&["  "]),
+        world.exec(&["-"]),
+        world.run(&["send", "last", ""]),
+        world.run(&["queue", "last", "more words"]),
+    ];
+    for output in &empty {
+        assert_eq!(output.status.code(), Some(2), "{}", said(output));
+    }
+    assert!(said(&empty[0]).contains("the prompt is empty"));
+    assert!(
+        world.lines(&["list", "--json"]).is_empty(),
+        "no agent was started for it"
+    );
+}
+
+#[test]
+fn what_cannot_be_set_or_stopped_is_said_in_words() {
+    let world = World::new();
+    let output = world.exec(&["hello", "--mode", "nowhere"]);
+    assert_eq!(output.status.code(), Some(76), "{}", said(&output));
+    assert!(
+        said(&output).contains("the mode `nowhere` could not be set: "),
+        "{}",
+        said(&output)
+    );
+    let stop = world.run(&["stop", "last"]);
+    assert_eq!(stop.status.code(), Some(1));
+    assert!(
+        said(&stop).contains("nothing runs in it that could be stopped"),
+        "{}",
+        said(&stop)
+    );
+    let send = world.run(&["send", "last", "hello"]);
+    assert!(said(&send).contains("PROMPT` goes on with it"), "{}", said(&send));
+}

@@ -14,7 +14,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{bare, run, tapline, text};
+use common::{bare, fixture, run, tapline, text};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tapline_journal::Home;
@@ -159,8 +159,12 @@ fn undisturbed(chat: &Path) -> Vec<Value> {
 
 /// Folds the one side file in, and finds everything in order and the same as without the fault.
 fn folds_in(home: &Path, expected: &[Value]) {
+    folds_in_by(home, &["doctor"], expected);
+}
+
+fn folds_in_by(home: &Path, doctor: &[&str], expected: &[Value]) {
     assert_eq!(side_files(home).len(), 1);
-    let doctor = text(&run(home, &["doctor"]));
+    let doctor = text(&run(home, doctor));
     assert!(
         doctor.contains("inputs folded in") && doctor.contains("all is well"),
         "{doctor}"
@@ -267,6 +271,55 @@ fn transparent_beside_a_journal_of_a_newer_version() {
     );
     version(Some(ours));
     folds_in(&home, &undisturbed(&chat));
+}
+
+/// The log of a process that was killed, with a bit that flipped in its first transaction.
+#[test]
+fn transparent_beside_a_journal_whose_log_is_damaged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let chat = chat(folder.path());
+    let (killed, home) = (folder.path().join("killed"), folder.path().join("damaged"));
+    text(&run(&killed, &["list"]));
+    // As long as somebody has the journal open its log stays.
+    let other = Connection::open(Home::at(&killed).database()).expect("opens");
+    let version = other.query_row("PRAGMA user_version", [], |row| row.get::<_, u32>(0));
+    assert!(version.expect("read") > 0);
+    text(&run(
+        &killed,
+        &[
+            "import",
+            &fixture("recordings/claude/s3-tools-allow.jsonl").to_string_lossy(),
+        ],
+    ));
+    fs::create_dir(&home).expect("a folder");
+    let (database, log) = ("journal.db", "journal.db-wal");
+    fs::copy(killed.join(database), home.join(database)).expect("copied");
+    let mut bytes = fs::read(killed.join(log)).expect("a log");
+    bytes[100] ^= 1;
+    fs::write(home.join(log), &bytes).expect("written");
+    drop(other);
+    let before = fs::read(home.join(database)).expect("read");
+    assert_eq!(wrap(&home, &chat), "");
+    let is_left = || {
+        assert!(fs::read(home.join(database)).expect("read") == before);
+        assert!(fs::read(home.join(log)).expect("read") == bytes);
+    };
+    is_left();
+    let doctor = run(&home, &["doctor"]);
+    let told = String::from_utf8_lossy(&doctor.stdout);
+    assert!(!doctor.status.success());
+    assert!(
+        told.contains("frame 1 of its log") && told.contains("tapline doctor --cut-log"),
+        "{told}"
+    );
+    is_left();
+    folds_in_by(&home, &["doctor", "--cut-log"], &undisturbed(&chat));
+    let kept = fs::read_dir(&home).expect("read").filter_map(Result::ok);
+    let kept: Vec<_> = kept
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("damaged-"))
+        .collect();
+    assert_eq!(kept.len(), 1);
+    assert!(fs::read(kept[0].path().join(log)).expect("kept") == bytes);
 }
 
 #[test]

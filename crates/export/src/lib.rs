@@ -16,7 +16,6 @@
 #![forbid(unsafe_code)]
 
 mod markdown;
-mod order;
 mod safe;
 
 pub use markdown::markdown;

@@ -7,6 +7,7 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 use pulldown_cmark_to_cmark::cmark_with_options;
+use tapline_timeline::harmless;
 
 /// The mark for a character that is left out.
 const MARK: char = '\u{fffd}';
@@ -18,28 +19,7 @@ const NESTED_LIMIT: usize = 1 << 20;
 /// `text` with line feeds as line ends, and with a mark in the place of characters that a terminal obeys or that turn or hide
 /// text.
 pub(crate) fn clean(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\n' | '\t' => out.push(c),
-            '\r' if chars.peek() == Some(&'\n') => {}
-            '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
-            '\u{61c}'
-            | '\u{180e}'
-            | '\u{200b}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}' => out.push(MARK),
-            c if c.is_control() => out.push(MARK),
-            c => out.push(c),
-        }
-    }
-    out
+    harmless(text, MARK, "\t")
 }
 
 /// The same on one line, with single blanks.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tapline_timeline::{Append, Body, Close, Grows, Row, RowId, Session, TextState, Time, ToolItem};
+use tapline_timeline::{Append, Body, Close, Grows, Row, RowId, Session, TextState, Time};
 
 use crate::model::TapeInput;
 use crate::tape;
@@ -115,7 +115,7 @@ impl Batch {
     pub(crate) fn push(&mut self, session: usize, cursor: u64, op: Op) {
         self.bytes += size_of::<Entry>();
         match &op {
-            Op::Put(row) => self.bytes += weight(row),
+            Op::Put(row) => self.bytes += row.weight(),
             Op::Session(_) | Op::Append(_) => {}
             Op::Close(_) | Op::End => {}
         }
@@ -249,31 +249,4 @@ impl Closed {
             message.superseded = self.superseded;
         }
     }
-}
-
-/// What a row weighs in memory, roughly: its big members.
-fn weight(row: &Row) -> usize {
-    let own = match &row.body {
-        Body::System(content) => content.as_text().len(),
-        Body::User(user) => user.content.as_text().len(),
-        Body::Assistant(message) | Body::Reasoning(message) => message.content.as_text().len(),
-        Body::Tool(tool) => {
-            let items: usize = tool
-                .content
-                .iter()
-                .map(|item| match item {
-                    ToolItem::Text { text } => text.len(),
-                    ToolItem::Diff(diff) => diff.patch.len(),
-                    ToolItem::Terminal(terminal) => terminal.output.len(),
-                    _ => 64,
-                })
-                .sum();
-            items
-                + tool.output.as_ref().map_or(0, String::len)
-                + tool.input.as_ref().map_or(0, |i| i.as_str().len())
-        }
-        Body::Unknown(unknown) => unknown.payload.as_ref().map_or(0, |p| p.as_str().len()),
-        _ => 0,
-    };
-    size_of::<Row>() + own
 }

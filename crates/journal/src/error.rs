@@ -10,6 +10,7 @@ use std::time::Duration;
 use tapline_timeline::{RowId, SessionId};
 
 use crate::model::{IntentId, IntentState};
+use crate::sqlite::LogDamage;
 
 /// An error of the engine or of the system below, kept as the source of ours.
 pub type Source = Arc<dyn std::error::Error + Send + Sync>;
@@ -58,6 +59,15 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong, as far as it is known.
         detail: String,
+    },
+    /// The log of the file is no longer what was written, in a part that was committed. SQLite would drop what stands behind
+    /// that without a word, so it is not asked to open the file.
+    #[error("The journal {} is damaged: {damage}. Nothing was changed. Keep a copy of its folder and restore a backup; or run `tapline doctor --cut-log`, which keeps a copy and goes on with what stands before the damage.", path.display())]
+    DamagedLog {
+        /// The file.
+        path: PathBuf,
+        /// Where its log is damaged, and what stands behind.
+        damage: LogDamage,
     },
     /// The file was written by a newer Tapline.
     #[error("The journal {} has format {found}, this Tapline knows {known} and older. Nothing was changed; use a newer Tapline.", path.display())]

@@ -1,7 +1,7 @@
 //! Where a journal stands on this machine.
 //!
 //! Everything lives in one folder that its owner alone can read: `journal.db` (with SQLite's own `-wal` and `-shm`
-//! beside it) and `live/`, one lock file per generation whose process runs. The environment is read in one place,
+//! beside it) and `live/`, with one lock file per generation whose process runs, and the tails of what streams. The environment is read in one place,
 //! [`Home::from_env`]; everything else is given a `Home`.
 
 use std::fs;
@@ -48,7 +48,7 @@ impl Home {
         self.root.join("journal.db")
     }
 
-    /// The folder of the live locks.
+    /// The folder of the live locks and of the tails.
     pub fn live(&self) -> PathBuf {
         self.root.join("live")
     }
@@ -67,7 +67,7 @@ impl Home {
 
 /// Makes a folder of mode 0700. One that stands there already is left as its owner set it, except that nobody else
 /// keeps access to it.
-fn private_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

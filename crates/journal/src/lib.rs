@@ -13,8 +13,8 @@
 //! - **saved-means-saved** What [`Writer::saved`] reports survives kill and power loss; reopening shows a prefix that
 //!   holds it. An input and its changes (what stands between two [`Writer::seal`]s) are committed together.
 //!   `tests/crash.rs`.
-//! - **constant-delta** A piece of streamed text costs the same however long its message is: it is appended, and a
-//!   commit touches a constant number of pages. `benches/journal.rs`.
+//! - **constant-delta** A piece of streamed text costs the same however long its message is: it is appended to a small file
+//!   beside the tables (`sqlite/tail.rs`), and the tables take it in when something settles. `benches/journal.rs`.
 //! - **nothing-missed** Each change has a cursor of its own, rising in its session; a reader that follows the cursor
 //!   sees every row's latest state. `contract`: `a_follower_misses_nothing`.
 //! - **one-owner** Of two writers of a session the one with the older generation is refused, at the commit.
@@ -24,8 +24,8 @@
 //! - **asked-once** An intent is claimed by one. `contract`: `an_intent_is_claimed_once`.
 //! - **bounded** [`BACKLOG_BYTES`], [`PATIENT_BYTES`], [`GATHER_BYTES`], [`GATHER_TAPE_BYTES`], [`SESSIONS_LIMIT`], [`INDEX_BYTES`],
 //!   [`QUERY_WORDS`], [`BLOCK_LIMIT`]; a writer that is refused is told.
-//! - **never-silently-shortened** A file that is damaged, foreign or newer is told and left as it is.
-//!   `tests/faults.rs`.
+//! - **never-silently-shortened** A file that is damaged, foreign or newer is told and left as it is, and so is one whose
+//!   log is damaged in a part that was committed. `tests/faults.rs`, `tests/log.rs`.
 //!
 //! [`tapline_timeline::Lookup`] is answered by [`RowLookup`], with what its writer has not committed yet.
 #![forbid(unsafe_code)]
@@ -53,7 +53,7 @@ pub use home::{HOME_VARIABLE, Home};
 pub use journal::Journal;
 pub use memory::MemoryJournal;
 pub use model::*;
-pub use sqlite::{GROUP_COMMIT, LOCK_WAIT, RETRY, SqliteJournal, SqliteOptions};
+pub use sqlite::{CutLog, GROUP_COMMIT, LOCK_WAIT, LogDamage, LogFault, RETRY, SqliteJournal, SqliteOptions};
 pub use tape::{BLOCK_BYTES, BLOCK_LIMIT};
 pub use text::{INDEX_BYTES, QUERY_WORDS};
 pub use writer::{

@@ -62,7 +62,7 @@ fn a_journal_of_the_first_format_is_brought_up_to_date() {
     assert_eq!(number(&file, "page_size"), 1024, "a new journal has small pages");
     // Pieces as short as these are not packed, so what stands in the first format's tables is the same.
     file.execute_batch(
-        "ALTER TABLE tapes DROP COLUMN epoch; ALTER TABLE rows DROP COLUMN grows; ALTER TABLE tape_open DROP COLUMN size;
+        "ALTER TABLE rows DROP COLUMN grows; ALTER TABLE tape_open DROP COLUMN size;
          CREATE INDEX appends_row ON appends (rid); DELETE FROM formats WHERE format > 1; PRAGMA user_version = 1;
          PRAGMA page_size = 4096; VACUUM;",
     )

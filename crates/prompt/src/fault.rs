@@ -88,7 +88,15 @@ impl fmt::Display for Fault {
             mend,
             ..
         } = self;
-        write!(f, "{path}: found {found}, allowed is {allowed}; {mend}")
+        let path = path.to_string();
+        if !path.is_empty() {
+            write!(f, "{path}: ")?;
+        }
+        // What a reader of JSON says is a sentence already.
+        match self.kind {
+            FaultKind::BadJson => write!(f, "{found}; {mend}"),
+            _ => write!(f, "found {found}, allowed is {allowed}; {mend}"),
+        }
     }
 }
 

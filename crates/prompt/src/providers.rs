@@ -167,6 +167,13 @@ impl Log {
         self.warnings.push(warning);
     }
 
+    /// Adds a warning for each of these settings that is set: the API has none such.
+    pub fn unsupported(&mut self, settings: impl IntoIterator<Item = (&'static str, bool)>) {
+        for (feature, _) in settings.into_iter().filter(|(_, is_set)| *is_set) {
+            self.warn(Warning::unsupported(feature));
+        }
+    }
+
     /// Adds several warnings.
     pub fn warn_all(&mut self, warnings: impl IntoIterator<Item = Warning>) {
         self.warnings.extend(warnings);

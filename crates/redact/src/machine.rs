@@ -33,6 +33,21 @@ pub(crate) enum Verdict {
     },
 }
 
+impl Verdict {
+    /// The step that ends the reading at `at`; none where it goes on.
+    fn step(self, at: usize) -> Option<Step> {
+        match self {
+            Self::Keep => None,
+            Self::Open => Some(Step::Open),
+            Self::Mask { keep, kind, swallow } => Some(Step::Mask {
+                at: at + keep,
+                kind,
+                swallow,
+            }),
+        }
+    }
+}
+
 /// Most blanks, and most backslashes, between a name and its value.
 const MAX_GAP: u8 = 8;
 
@@ -218,16 +233,8 @@ impl Machine {
         if !self.word.is_empty() {
             return self.word(bytes, at, at, end);
         }
-        match self.value(rest, end) {
-            Verdict::Keep => {}
-            Verdict::Open => return Step::Open,
-            Verdict::Mask { keep, kind, swallow } => {
-                return Step::Mask {
-                    at: at + keep,
-                    kind,
-                    swallow,
-                };
-            }
+        if let Some(step) = self.value(rest, end).step(at) {
+            return step;
         }
         // A letter behind a backslash is an escape, as in `\n`, and belongs to no word.
         if self.last == b'\\' && matches!(b, b'n' | b'r' | b't') {
@@ -242,16 +249,8 @@ impl Machine {
                 } else {
                     Verdict::Keep
                 };
-                match verdict {
-                    Verdict::Open => return Step::Open,
-                    Verdict::Mask { keep, kind, swallow } => {
-                        return Step::Mask {
-                            at: at + keep,
-                            kind,
-                            swallow,
-                        };
-                    }
-                    Verdict::Keep => {}
+                if let Some(step) = verdict.step(at) {
+                    return step;
                 }
                 self.after = After::Nothing;
                 let dashes = self.dashes.saturating_add(1);
@@ -260,33 +259,20 @@ impl Machine {
                 step
             }
             _ if Class::Word.holds(b) => {
-                match shapes::at_word(rest, end) {
-                    Verdict::Open => return Step::Open,
-                    Verdict::Mask { keep, kind, swallow } => {
-                        return Step::Mask {
-                            at: at + keep,
-                            kind,
-                            swallow,
-                        };
-                    }
-                    Verdict::Keep => {}
+                if let Some(step) = shapes::at_word(rest, end).step(at) {
+                    return step;
                 }
                 self.word_flag = self.dashes >= 2;
                 self.word_leads = self.leads;
                 self.word(bytes, at, at + 1, end)
             }
-            b':' if self.last.is_ascii_alphanumeric() => match shapes::url(rest, end) {
-                Verdict::Open => Step::Open,
-                Verdict::Mask { keep, kind, swallow } => Step::Mask {
-                    at: at + keep,
-                    kind,
-                    swallow,
-                },
-                Verdict::Keep => {
-                    self.between(b);
-                    self.pass(b, at + 1)
+            b':' if self.last.is_ascii_alphanumeric() => {
+                if let Some(step) = shapes::url(rest, end).step(at) {
+                    return step;
                 }
-            },
+                self.between(b);
+                self.pass(b, at + 1)
+            }
             0x1b => {
                 self.escape = Escape::Begun;
                 self.pass(b' ', at + 1)

@@ -1,7 +1,9 @@
 //! The one gate through which words reach the output.
 //!
-//! A terminal obeys control characters, and a reader can be deceived by characters that reorder or hide text. Both are
-//! replaced by a mark, so that a reader sees that something stood there. Line ends become line feeds, tabs become spaces.
+//! What a terminal obeys, and what turns or hides text, becomes a mark ([`harmless`]). Line ends become line feeds, tabs become
+//! spaces.
+
+use tapline_timeline::harmless;
 
 /// The mark for a character that is not shown: visible, in every font, one column wide.
 const MARK: char = '\u{fffd}';
@@ -12,19 +14,7 @@ const ASCII_MARK: char = '?';
 /// control characters.
 pub fn clean(text: &str, unicode: bool) -> String {
     let mark = if unicode { MARK } else { ASCII_MARK };
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\n' => out.push('\n'),
-            '\r' if chars.peek() == Some(&'\n') => {}
-            '\r' | '\u{2028}' | '\u{2029}' | '\u{85}' => out.push('\n'),
-            '\t' => out.push_str("    "),
-            c if is_harmful(c) => out.push(mark),
-            c => out.push(c),
-        }
-    }
-    out
+    harmless(text, mark, "    ")
 }
 
 /// The same on one line: line ends become single spaces, the ends are trimmed.
@@ -37,16 +27,6 @@ pub fn clean_line(text: &str, unicode: bool) -> String {
         out.push_str(piece);
     }
     out
-}
-
-/// Whether a character must not reach a reader: controls (C0, DEL, C1), characters that turn the direction of text,
-/// invisible tags and annotations, and the marks that editors hide. Joiners and variation selectors stay: many scripts
-/// and pictures are written with them.
-fn is_harmful(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{180e}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

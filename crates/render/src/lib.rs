@@ -23,9 +23,7 @@
 
 mod clean;
 mod live;
-
 mod markdown;
-mod outline;
 mod paper;
 mod tool;
 mod view;
@@ -35,9 +33,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use tapline_timeline::{Body, Kind, Row, Session, SessionId};
+use tapline_timeline::{Body, Kind, Row, Session, SessionId, outline};
 
-use outline::outline;
 use paper::{Block, Ink, Style};
 use view::View;
 
@@ -60,16 +57,19 @@ pub struct Terminal {
     pub unicode: bool,
     /// How much is shown.
     pub fold: Fold,
+    /// How many minutes the reader's clock is ahead of UTC. Times are told by that clock.
+    pub minutes_east: i16,
 }
 
 impl Default for Terminal {
-    /// What every terminal can do: 80 columns, no colour, ASCII.
+    /// What every terminal can do: 80 columns, no colour, ASCII; times in UTC.
     fn default() -> Self {
         Self {
             width: 80,
             color: false,
             unicode: false,
             fold: Fold::Usual,
+            minutes_east: 0,
         }
     }
 }

@@ -391,7 +391,8 @@ fn may_change(row: &Row) -> bool {
         Body::Task(task) => matches!(task.state, WorkState::Running | WorkState::Unknown),
         Body::Helper(helper) => matches!(helper.state, WorkState::Running | WorkState::Unknown),
         Body::Compaction(compaction) => compaction.state == CompactionState::Running,
-        Body::Plan(_) | Body::User(_) => true,
+        // A failed load learns later how the chat goes on.
+        Body::Plan(_) | Body::User(_) | Body::Status(_) => true,
         _ => false,
     }
 }

@@ -340,7 +340,7 @@ impl View {
         };
         let at = request.answer.as_ref().and_then(|answer| answer.at);
         let mut facts = vec![ink.title(&text, style)];
-        facts.extend(at.map(|at| ink.span(&words::moment(at), Style::DIM)));
+        facts.extend(at.map(|at| self.moment(at)));
         facts
     }
 

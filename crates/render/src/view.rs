@@ -26,6 +26,7 @@ pub(crate) struct Keep(pub(crate) usize, pub(crate) usize);
 pub(crate) struct View {
     pub(crate) ink: Ink,
     pub(crate) fold: Fold,
+    minutes_east: i16,
 }
 
 impl View {
@@ -38,7 +39,13 @@ impl View {
                 unicode: terminal.unicode,
             },
             fold: terminal.fold,
+            minutes_east: terminal.minutes_east,
         }
+    }
+
+    /// A moment, by the reader's clock.
+    pub(crate) fn moment(&self, time: tapline_timeline::Time) -> Span {
+        self.ink.span(&words::moment(time, self.minutes_east), Style::DIM)
     }
 
     /// What is known of a session.
@@ -113,7 +120,7 @@ impl View {
         if turn.origin == Origin::Agent {
             facts.push(ink.span("begun by the agent", MAGENTA));
         }
-        facts.extend(row.at.map(|at| ink.span(&words::moment(at), Style::DIM)));
+        facts.extend(row.at.map(|at| self.moment(at)));
         facts.push(self.verdict(turn));
         let took = turn.duration_ms.or_else(|| words::took(row));
         facts.extend(took.map(|ms| ink.span(&words::duration(ms), Style::DIM)));
@@ -433,6 +440,9 @@ impl View {
                 Fit::Wrap,
             ));
         }
+        if let Some(sentence) = carried_on(status) {
+            block.append(ink.lines(&sentence, Style::PLAIN, Fit::Wrap));
+        }
         if let (Fold::Open, Some(detail)) = (self.fold, &status.detail) {
             if let Some(source) = &detail.source {
                 block.push(Line::of(
@@ -613,4 +623,11 @@ fn media_words(what: &str, media: &Media) -> String {
     } else {
         format!("[{what}: {}]", facts.join(", "))
     }
+}
+
+/// How the chat went on after a load that failed: what a person must know, wherever else the row keeps it.
+fn carried_on(status: &Status) -> Option<String> {
+    let more = status.detail.as_ref()?.more.as_ref()?;
+    let more: serde_json::Value = serde_json::from_str(more.as_str()).ok()?;
+    more["carried_on"].as_str().map(str::to_owned)
 }

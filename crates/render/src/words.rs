@@ -2,9 +2,13 @@
 
 use tapline_timeline::{Context, Cost, Measure, Row, Time, Usage};
 
-/// A moment: date and time of day in UTC, or the time since the recording began.
-pub(crate) fn moment(time: Time) -> String {
-    match time.rfc3339() {
+/// A moment: date and time of day by a clock so many minutes ahead of UTC, or the time since the recording began.
+pub(crate) fn moment(time: Time, minutes_east: i16) -> String {
+    let by_clock = match time {
+        Time::At(ms) => Time::At(ms.saturating_add(i64::from(minutes_east) * 60_000)),
+        since => since,
+    };
+    match by_clock.rfc3339() {
         // 2023-11-14T22:13:20.000Z, without the parts that nobody reads.
         Some(text) => text
             .replace('T', " ")
@@ -112,9 +116,9 @@ mod tests {
 
     #[test]
     fn facts_read_well() {
-        assert_eq!(moment(Time::At(1_700_000_000_000)), "2023-11-14 22:13:20");
-        assert_eq!(moment(Time::Since(12_340)), "+12.3 s");
-        assert_eq!(moment(Time::At(i64::MAX)), format!("{} ms", i64::MAX));
+        assert_eq!(moment(Time::At(1_700_000_000_000), 0), "2023-11-14 22:13:20");
+        assert_eq!(moment(Time::Since(12_340), 0), "+12.3 s");
+        assert_eq!(moment(Time::At(i64::MAX), 0), format!("{} ms", i64::MAX));
         assert_eq!(
             [duration(999), duration(61_000), duration(7_260_000)],
             ["999 ms", "1 min 1 s", "2 h 1 min"]

@@ -14,6 +14,7 @@ const TERMINAL: Terminal = Terminal {
     color: false,
     unicode: true,
     fold: Fold::Usual,
+    minutes_east: 0,
 };
 
 fn told(live: &mut Live, change: &Change<'_>) -> String {
@@ -168,6 +169,21 @@ fn reasoning_is_one_line_once_it_ends() {
         told(&mut live, &close(&thought, TextState::Ended)),
         "∴ Thought: First this. (1 more line)\n"
     );
+}
+
+#[test]
+fn a_failed_load_is_told_again_only_where_it_says_how_the_chat_goes_on() {
+    let mut live = Live::new(&TERMINAL);
+    let failed = r#""kind":"status","tone":"warning","text":"there is no session `x`""#;
+    let first = told(&mut live, &Change::Put(&of(1, failed)));
+    assert!(first.contains("there is no session"), "{first}");
+    assert_eq!(told(&mut live, &Change::Put(&of(1, failed))), "");
+    let carried_on = format!(
+        r#"{failed},"detail":{{"more":{{"carried_on":"The chat goes on in a fresh session.","provider_session":"x"}}}}"#
+    );
+    let again = told(&mut live, &Change::Put(&of(1, &carried_on)));
+    assert!(again.contains("goes on in a fresh session."), "{again}");
+    assert!(!again.contains("carried_on"), "{again}");
 }
 
 #[test]

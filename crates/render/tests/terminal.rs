@@ -16,6 +16,7 @@ fn terminal(width: u16) -> Terminal {
         color: false,
         unicode: true,
         fold: Fold::Usual,
+        minutes_east: 0,
     }
 }
 
@@ -55,6 +56,26 @@ fn every_kind_tight_in_ascii() {
     );
     assert!(text.is_ascii(), "the timeline is ASCII, so are our marks");
     insta::assert_snapshot!("tight_ascii_80", text);
+}
+
+#[test]
+fn times_are_told_by_the_clock_of_the_reader() {
+    let json = r#"{"id":"s/t:1","seq":1,"kind":"turn","session":"s","revision":1,"frames":[1,1],"origin":"prompt","state":"ended","end":"completed","at":"2026-12-31T23:10:05.500Z"}"#;
+    let row: std::sync::Arc<tapline_timeline::Row> =
+        std::sync::Arc::new(serde_json::from_str(json).expect(json));
+    for (minutes_east, told) in [
+        (0, "2026-12-31 23:10:05"),
+        (330, "2027-01-01 04:40:05"),
+        (-480, "2026-12-31 15:10:05"),
+    ] {
+        let mut text = String::new();
+        let clock = Terminal {
+            minutes_east,
+            ..terminal(80)
+        };
+        Renderer::new(&clock).row(&row, 0, &mut text);
+        assert!(text.contains(told), "{minutes_east}: {text}");
+    }
 }
 
 #[test]
@@ -126,7 +147,7 @@ proptest! {
     ) {
         let rows: Vec<_> = rows.into_iter().map(Arc::new).collect();
         let chats = [Chat { session: &session, rows: &rows }];
-        let plain = Terminal { width, color: false, unicode, fold };
+        let plain = Terminal { width, color: false, unicode, fold, minutes_east: 0 };
         let text = render(&chats, &plain);
         prop_assert!(text.chars().all(is_harmless), "{text:?}");
         let coloured = without_styles(&render(&chats, &Terminal { color: true, ..plain }));
@@ -135,7 +156,7 @@ proptest! {
 
     #[test]
     fn every_line_fits_the_width(rows in random::rows(), width in 0..120_u16, fold in fold()) {
-        let mut renderer = Renderer::new(&Terminal { width, color: false, unicode: true, fold });
+        let mut renderer = Renderer::new(&Terminal { width, color: false, unicode: true, fold, minutes_east: 0 });
         let mut text = String::new();
         for row in &rows {
             renderer.row(row, 0, &mut text);

@@ -213,18 +213,7 @@ pub struct Prompt<'a> {
 #[serde(rename_all = "snake_case")]
 pub enum PromptAnswer<'a> {
     /// It ended.
-    Ended {
-        /// How; [`End::Unknown`] for a stop reason that nobody knows.
-        end: End,
-        /// The stop reason as the agent said it.
-        stop_reason: Option<Cow<'a, str>>,
-        /// Words for a reason that is a failure.
-        failure: Failure<'a>,
-        /// The agent's own measure.
-        duration_ms: Option<u64>,
-        /// Totals.
-        usage: Option<Usage>,
-    },
+    Ended(Ending<'a>),
     /// It was taken back before its turn.
     Withdrawn,
     /// The agent answered with an error.
@@ -247,7 +236,15 @@ pub struct Failure<'a> {
 pub struct TurnEnded<'a> {
     /// The agent's key of the turn; the running one where it gives none.
     pub turn: Option<&'a str>,
-    /// How it ended.
+    /// What it says of the end.
+    #[serde(flatten)]
+    pub ending: Ending<'a>,
+}
+
+/// How a turn ended, whoever tells it: the answer to its prompt, or the agent's own word.
+#[derive(Debug, Serialize, Clone)]
+pub struct Ending<'a> {
+    /// How; [`End::Unknown`] for a stop reason that nobody knows.
     pub end: End,
     /// The stop reason as the agent said it.
     pub stop_reason: Option<Cow<'a, str>>,
@@ -257,6 +254,19 @@ pub struct TurnEnded<'a> {
     pub failure: Failure<'a>,
     /// Totals.
     pub usage: Option<Usage>,
+}
+
+impl Ending<'_> {
+    /// An end of which nothing more is known.
+    pub fn of(end: End) -> Self {
+        Self {
+            end,
+            stop_reason: None,
+            duration_ms: None,
+            failure: Failure::default(),
+            usage: None,
+        }
+    }
 }
 
 /// Where a message is said.

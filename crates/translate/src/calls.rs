@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use tapline_timeline::{
-    Detached, Detail, End, Event, Failure, Measure, Prompt, PromptAnswer, SessionFacts, Tone, Usage,
+    Detached, Detail, End, Ending, Event, Failure, Measure, Prompt, PromptAnswer, SessionFacts, Tone, Usage,
 };
 use tapline_wire::session::{self, InitializeAnswer, PromptParams, SessionAnswer, SessionParams};
 use tapline_wire::{AgentError, Id, RawValue, value};
@@ -125,13 +125,7 @@ impl Translator {
         io.state("call-forgotten");
         match self.calls.shift_remove_index(at) {
             Some((id, Call::Prompt { session, .. })) => {
-                let answer = PromptAnswer::Ended {
-                    end: End::Unknown,
-                    stop_reason: None,
-                    failure: Failure::default(),
-                    duration_ms: None,
-                    usage: None,
-                };
+                let answer = PromptAnswer::Ended(Ending::of(End::Unknown));
                 let key = id.to_string();
                 io.event(session, Event::Answer { key: &key, answer });
             }
@@ -443,13 +437,13 @@ impl Translator {
         let answer = if reading.withdrawn {
             PromptAnswer::Withdrawn
         } else {
-            PromptAnswer::Ended {
+            PromptAnswer::Ended(Ending {
                 end: reading.end,
                 stop_reason: read.stop_reason.clone(),
-                failure,
                 duration_ms: reading.duration_ms,
+                failure,
                 usage: reading.usage,
-            }
+            })
         };
         io.event(session, Event::Answer { key, answer });
         for event in reading.events {

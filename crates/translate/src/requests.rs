@@ -468,15 +468,12 @@ fn question_outcome(keys: &[String], result: &RawValue) -> (Outcome, Option<Answ
     }
 }
 
-/// A tool's locations.
+/// The places of a tool.
 pub(crate) fn locations(raw: &RawValue) -> Vec<Location> {
-    value::array(raw)
-        .filter_map(|item| {
-            let path = value::member_text(item, "path")?.into_owned();
-            Some(Location {
-                path,
-                line: value::member(item, "line").and_then(value::u64),
-            })
-        })
-        .collect()
+    let places = tapline_wire::Location::read_all(raw).items.into_iter();
+    let place = |place: tapline_wire::Location<'_>| Location {
+        path: place.path.into_owned(),
+        line: place.line,
+    };
+    places.map(place).collect()
 }

@@ -107,7 +107,7 @@ fn skip_string(bytes: &[u8], start: usize) -> usize {
             .rev()
             .take_while(|byte| **byte == b'\\')
             .count();
-        if escapes % 2 == 0 {
+        if escapes.is_multiple_of(2) {
             return start + quote + 1;
         }
         from = quote + 1;
@@ -128,7 +128,7 @@ struct Open {
 impl Open {
     #[inline]
     fn push(&mut self, object: bool) {
-        if self.depth > 0 && self.depth % 64 == 0 {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
             self.far.push(std::mem::take(&mut self.near));
         }
         self.near = self.near << 1 | u64::from(object);
@@ -144,7 +144,7 @@ impl Open {
     fn pop(&mut self) {
         self.depth -= 1;
         self.near >>= 1;
-        if self.depth > 0 && self.depth % 64 == 0 {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
             self.near = self.far.pop().unwrap_or_default();
         }
     }
@@ -348,7 +348,7 @@ mod tests {
                 .collect();
             let close = |broken: usize| -> String {
                 let close = |level: usize| {
-                    if (level % 3 == 0) != (level == broken) {
+                    if level.is_multiple_of(3) != (level == broken) {
                         ']'
                     } else {
                         '}'

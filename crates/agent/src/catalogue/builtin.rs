@@ -22,6 +22,7 @@ struct Entry {
     pypi: Vec<String>,
     #[serde(default)]
     requires: Vec<String>,
+    install: Option<String>,
     needs: Option<String>,
     sign_in: Option<String>,
     homepage: Option<String>,
@@ -53,7 +54,7 @@ impl Entry {
             description: None,
             version: None,
             aliases: self.aliases,
-            install: packages.as_ref().map(Packages::install),
+            install: self.install.or_else(|| packages.as_ref().map(Packages::install)),
             packages,
             launch,
             requires: self.requires,
@@ -179,6 +180,8 @@ mod tests {
             assert!(known.iter().any(|a| a.name == name), "{name}");
         }
         for agent in &known {
+            let told = agent.install.as_ref().or(agent.homepage.as_ref());
+            assert!(told.is_some(), "{}: nothing says how to get it", agent.name);
             assert!(entries[&agent.name].npm.is_empty() || entries[&agent.name].pypi.is_empty());
             assert!(agent.homepage.as_ref().is_none_or(|h| h.starts_with("https://")));
         }
@@ -199,5 +202,9 @@ mod tests {
         );
         assert_eq!(find("hermes").install.unwrap(), "pip install 'hermes-agent[acp]'");
         assert_eq!(find("goose").install, None);
+        assert_eq!(
+            find("omp").install.unwrap(),
+            "bun install -g @oh-my-pi/pi-coding-agent"
+        );
     }
 }

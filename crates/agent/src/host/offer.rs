@@ -1,8 +1,10 @@
 //! What an agent offers in a session: commands, modes, models, options. It is state of the live agent, not of the timeline.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use tapline_wire::session::SessionAnswer;
-use tapline_wire::{RawValue, value};
+use tapline_wire::{Command, RawValue, value};
 
 use super::intent::SetOption;
 
@@ -16,6 +18,16 @@ pub struct AgentCommand {
     /// What may follow it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+}
+
+impl From<Command<'_>> for AgentCommand {
+    fn from(command: Command<'_>) -> Self {
+        Self {
+            name: command.name.into_owned(),
+            description: command.description.unwrap_or_default().into_owned(),
+            hint: command.hint.map(Cow::into_owned),
+        }
+    }
 }
 
 /// One value that can be chosen.
@@ -174,9 +186,8 @@ impl Offer {
         match kind {
             "available_commands_update" => {
                 let commands = value::member(update, "availableCommands");
-                self.commands = commands
-                    .map(|list| value::array(list).filter_map(command).collect())
-                    .unwrap_or_default();
+                let commands = commands.map(Command::read_all).unwrap_or_default();
+                self.commands = commands.items.into_iter().map(AgentCommand::from).collect();
             }
             "current_mode_update" => {
                 let mode = value::member_text(update, "currentModeId");
@@ -205,16 +216,6 @@ impl Offer {
 
 fn text(raw: &RawValue, name: &str) -> Option<String> {
     value::member_text(raw, name).map(Into::into)
-}
-
-fn command(raw: &RawValue) -> Option<AgentCommand> {
-    Some(AgentCommand {
-        name: text(raw, "name")?,
-        description: text(raw, "description").unwrap_or_default(),
-        hint: value::path(raw, &["input", "hint"])
-            .and_then(value::text)
-            .map(Into::into),
-    })
 }
 
 fn choices(list: Option<&RawValue>, ids: &[&str]) -> Vec<OptionChoice> {

@@ -84,7 +84,7 @@ pub enum SetupError {
     },
     /// There is no agent at all.
     #[error(
-        "the settings name no agent that is started by a command; name one with its command behind `--`."
+        "the settings name no agent that is started by a command; add one with `--agent NAME -- CMD ARG…`."
     )]
     NoAgent,
     /// The settings are a program.

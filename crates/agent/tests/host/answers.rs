@@ -9,7 +9,7 @@ use tapline_agent::host::intent;
 use tapline_journal::Window;
 use tapline_timeline::{Body, RequestState, Row, ToolState};
 
-use crate::child::Process;
+use crate::process::Poster;
 use crate::rig::{Chat, Rig};
 use crate::wire::{Input, answers, tape};
 
@@ -53,9 +53,9 @@ fn three_processes_answer_one_permission_at_the_same_instant() {
     let rounds: usize = rounds.map_or(100, |said| said.parse().expect("a number"));
     let rig = Rig::new();
     let chat = rig.start(&scenario(rounds));
-    let mut processes: Vec<Process> = WHO
+    let mut processes: Vec<Poster> = WHO
         .iter()
-        .map(|(by, _)| Process::poster(&rig, &chat.id, by))
+        .map(|(by, _)| Poster::start(&rig, &chat.id, by))
         .collect();
     let mut winners = Vec::new();
     for n in 0..rounds {

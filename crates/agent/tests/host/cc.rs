@@ -43,9 +43,7 @@ fn cc_2_an_exit_counts_although_the_output_is_held_open() {
         r#"begin; until_heard session/prompt; text "Begun."; sleep 1000 & echo $! > grandchild; exit 0"#,
     );
     chat.prompt("go");
-    chat.until("the turn is cut", |rows| {
-        (ends(rows) == [Some(End::Cut)]).then_some(())
-    });
+    chat.until_ended(&[End::Cut]);
     let over = chat.over();
     assert_eq!(over.end, Some(tapline_agent::wrap::End::Code(0)));
     let pid = std::fs::read_to_string(rig.cwd().join("grandchild")).expect("a file");

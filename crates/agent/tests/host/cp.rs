@@ -31,9 +31,7 @@ fn cp_1_calls_both_ways_are_interleaved_and_ids_not_confused() {
         "the agent's own 3"
     );
     assert_eq!(chat.outcome(sent)["delivery"], "accepted");
-    chat.until("the turn ends", |rows| {
-        (ends(rows) == [Some(End::Completed)]).then_some(())
-    });
+    chat.until_ended(&[End::Completed]);
     chat.close();
 }
 
@@ -144,9 +142,7 @@ fn cp_5_a_line_that_may_be_any_answer_ends_the_connection() {
         until_heard nothing"#,
     );
     chat.prompt("go");
-    chat.until("the turn is cut", |rows| {
-        (ends(rows) == [Some(End::Cut)]).then_some(())
-    });
+    chat.until_ended(&[End::Cut]);
     let over = chat.over();
     assert!(over.end.is_some(), "{over:?}");
 }
@@ -161,9 +157,7 @@ fn cp_5_an_answer_whose_id_is_out_of_sight_ends_the_connection() {
         until_heard nothing"#,
     );
     chat.prompt("go");
-    chat.until("the turn is cut", |rows| {
-        (ends(rows) == [Some(End::Cut)]).then_some(())
-    });
+    chat.until_ended(&[End::Cut]);
     assert!(chat.over().end.is_some());
 }
 
@@ -363,9 +357,7 @@ fn cp_12_a_closed_input_of_the_agent_ends_it() {
     until_file(&rig.cwd().join("closed"));
     let sent = chat.prompt("go");
     chat.outcome(sent);
-    chat.until("the turn is cut", |rows| {
-        (ends(rows) == [Some(End::Cut)]).then_some(())
-    });
+    chat.until_ended(&[End::Cut]);
     assert!(chat.over().end.is_some());
 }
 

@@ -405,9 +405,7 @@ fn cr_17_a_duplicate_id_is_ignored() {
         json!({"outcome": "allowed"})
     );
     chat.outcome(sent);
-    chat.until("the turn ends", |rows| {
-        (ends(rows) == [Some(End::Completed)]).then_some(())
-    });
+    chat.until_ended(&[End::Completed]);
     let (journal, id) = (std::sync::Arc::clone(&chat.journal), chat.id.clone());
     chat.close();
     let answers: Vec<Value> = crate::raw::sent(&*journal, &id)

@@ -58,7 +58,6 @@ fn kill_one(seed: u64) -> String {
     let mut random = fastrand::Rng::with_seed(seed);
     let rig = Rig::new();
     let words = rig.scripted(SCENARIO);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut host = HostProcess::start(&rig, None, &words);
     let mark = host.mark.clone();
 

@@ -9,7 +9,6 @@ mod wire;
 mod answers;
 mod cc;
 mod chat;
-mod child;
 mod cm;
 mod cn;
 mod cp;

@@ -1,8 +1,10 @@
-//! A host in a process of its own, so that it can be killed and measured.
+//! Processes of their own: a host that can be killed and measured, and somebody who wants something of a session.
 
-use std::io::{BufRead, BufReader, Lines};
+use std::io::{BufRead, BufReader, Lines, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use serde_json::{Value, json};
+use tapline_journal::IntentId;
 use tapline_timeline::SessionId;
 
 use crate::rig::{Rig, built};
@@ -20,7 +22,7 @@ pub(crate) struct HostProcess {
 
 impl HostProcess {
     /// Starts one, for the session and the agent's id of it or a new one, and waits until its agent runs.
-    pub(crate) fn start(rig: &Rig, resume: Option<(&SessionId, &str)>, agent: &[&str]) -> Self {
+    pub(crate) fn start(rig: &Rig, resume: Option<(&SessionId, &str)>, agent: &[String]) -> Self {
         let mark = uuid::Uuid::now_v7().simple().to_string();
         let mut command = Command::new(built("tapline-host"));
         command.arg(rig.dir.path().join("home")).arg(rig.cwd());
@@ -79,6 +81,48 @@ impl HostProcess {
 
 /// Whoever forgets one leaves none.
 impl Drop for HostProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A `tapline-post` that runs.
+pub(crate) struct Poster {
+    child: Child,
+    to: ChildStdin,
+    from: Lines<BufReader<ChildStdout>>,
+}
+
+impl Poster {
+    /// Starts one that wants things of a session in somebody's name.
+    pub(crate) fn start(rig: &Rig, session: &SessionId, by: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tapline-post"))
+            .arg(rig.home())
+            .args([session.as_str(), by])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let to = child.stdin.take().expect("a pipe");
+        let from = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        Self { child, to, from }
+    }
+
+    /// Has it post an intent at once; [`Poster::posted`] says which it was.
+    pub(crate) fn post(&mut self, kind: &str, payload: &Value) {
+        let line = json!({ "kind": kind, "payload": payload });
+        writeln!(self.to, "{line}").expect("it listens");
+    }
+
+    /// The next intent that it posted.
+    pub(crate) fn posted(&mut self) -> IntentId {
+        let line = self.from.next().expect("it says more").expect("text");
+        IntentId(line.parse().expect("a number"))
+    }
+}
+
+impl Drop for Poster {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -35,9 +35,7 @@ fn rb_2_an_exit_while_a_grandchild_holds_the_output_cuts_the_turn() {
     let chat =
         rig.start("[[turn]]\nsteps = [{ text = \"Begun.\" }, { hold_pipe = 1000 }, { exit = { code = 5 } }]");
     chat.prompt("go");
-    chat.until("the turn is cut", |rows| {
-        (ends(rows) == [Some(End::Cut)]).then_some(())
-    });
+    chat.until_ended(&[End::Cut]);
     let (journal, id) = (std::sync::Arc::clone(&chat.journal), chat.id.clone());
     assert_eq!(chat.over().end, Some(tapline_agent::wrap::End::Code(5)));
     let rows = journal

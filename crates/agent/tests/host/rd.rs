@@ -171,9 +171,7 @@ fn rd_7_a_connection_that_is_gone_is_sent_no_cancel() {
     let rig = Rig::new();
     let chat = rig.start(SCENARIO);
     chat.prompt("crash");
-    chat.until("the turn is cut", |rows| {
-        (ends(rows) == [Some(End::Cut)]).then_some(())
-    });
+    chat.until_ended(&[End::Cut]);
     let Chat { hosted, talk } = chat;
     let id = talk.id;
     hosted.close();

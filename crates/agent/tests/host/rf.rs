@@ -15,9 +15,7 @@ fn told(agent: &str, error: &str) -> String {
     let chat = rig.start(&scenario);
     let outcome = chat.outcome(chat.prompt("go"));
     assert_eq!(outcome["delivery"], "accepted", "{error}");
-    chat.until("the turn has failed", |rows| {
-        (ends(rows) == [Some(End::Failed)]).then_some(())
-    });
+    chat.until_ended(&[End::Failed]);
     let rows = chat.rows();
     let told: Vec<String> = rows
         .iter()

@@ -11,7 +11,7 @@ use tapline_journal::{
     Home, Intent, IntentId, IntentQuery, IntentState, Journal, NewIntent, SqliteJournal, SqliteOptions,
     Watch, Window,
 };
-use tapline_timeline::{Body, Json, Kind, RequestState, Row, Session, SessionId};
+use tapline_timeline::{Body, End, Json, Kind, RequestState, Row, Session, SessionId};
 
 /// A safety net only: nothing waits for it unless it fails.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -236,6 +236,14 @@ impl Talk {
         }
     }
 
+    /// Waits until the turns have ended so.
+    pub(crate) fn until_ended(&self, wanted: &[End]) {
+        self.until(&format!("the turns end {wanted:?}"), |rows| {
+            let ends = ends(rows).into_iter();
+            ends.eq(wanted.iter().copied().map(Some)).then_some(())
+        });
+    }
+
     /// The first request that waits.
     pub(crate) fn request(&self) -> Arc<Row> {
         self.until("a request waits", |rows| {
@@ -313,7 +321,7 @@ pub(crate) fn texts(rows: &[Arc<Row>], kind: Kind) -> Vec<String> {
 }
 
 /// How the turns ended, in order; nothing for one that runs.
-pub(crate) fn ends(rows: &[Arc<Row>]) -> Vec<Option<tapline_timeline::End>> {
+pub(crate) fn ends(rows: &[Arc<Row>]) -> Vec<Option<End>> {
     let end = |row: &Arc<Row>| match &row.body {
         Body::Turn(turn) => Some(turn.end),
         _ => None,

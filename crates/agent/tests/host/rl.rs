@@ -197,9 +197,7 @@ fn rl_7_a_crash_cuts_the_turn_and_tells_the_last_words() {
     let rig = Rig::new();
     let chat = rig.start(SCENARIO);
     chat.prompt("crash");
-    chat.until("the turn is cut", |rows| {
-        (ends(rows) == [Some(End::Cut)]).then_some(())
-    });
+    chat.until_ended(&[End::Cut]);
     let told = chat.told();
     assert!(told.contains("panicked: out of cheese"), "{}", chat.told());
     assert_eq!(troubles(&chat).len(), 1, "{}", chat.told());
@@ -212,9 +210,7 @@ fn rl_8_a_crash_stays_a_crash_when_it_is_closed_afterwards() {
     let rig = Rig::new();
     let chat = rig.start(SCENARIO);
     chat.prompt("crash");
-    chat.until("the turn is cut", |rows| {
-        (ends(rows) == [Some(End::Cut)]).then_some(())
-    });
+    chat.until_ended(&[End::Cut]);
     let rows = chat.rows();
     let Chat { hosted, talk } = chat;
     let id = talk.id;
@@ -233,9 +229,7 @@ fn rl_9_a_connection_that_tears_cuts_the_turn() {
     let rig = Rig::new();
     let chat = rig.start(SCENARIO);
     chat.prompt("tear");
-    chat.until("the turn is cut", |rows| {
-        (ends(rows) == [Some(End::Cut)]).then_some(())
-    });
+    chat.until_ended(&[End::Cut]);
     assert_eq!(texts(&chat.rows(), Kind::Assistant), ["Half a"]);
     chat.hosted.join();
 }

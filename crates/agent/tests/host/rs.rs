@@ -7,7 +7,7 @@ use tapline_agent::host::intent;
 use tapline_journal::IntentState;
 use tapline_timeline::{End, Kind};
 
-use crate::rig::{Rig, ends, find, texts};
+use crate::rig::{Rig, find, texts};
 use crate::wire::{calls, place, sent, tape};
 
 const SCENARIO: &str = r#"
@@ -58,9 +58,7 @@ fn rs_1_a_steer_cancels_then_sends() {
     let outcome = chat.outcome(chat.steer("hello"));
     assert_eq!(outcome["delivery"], "accepted");
     chat.says("Hi there.");
-    chat.until("both have ended", |rows| {
-        (ends(rows) == [Some(End::Stopped), Some(End::Completed)]).then_some(())
-    });
+    chat.until_ended(&[End::Stopped, End::Completed]);
     let tape = tape(&*rig.journal, &chat.id);
     assert!(place(&tape, "session/cancel", 0) < place(&tape, "session/prompt", 1));
     assert_eq!(calls(&tape, "session/cancel").len(), 1);

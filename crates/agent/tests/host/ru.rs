@@ -103,9 +103,7 @@ fn ru_5_a_reply_that_was_cut_off_stays_so() {
     let rig = Rig::new();
     let chat = rig.start(SCENARIO);
     chat.prompt("crash");
-    chat.until("the turn is cut", |rows| {
-        (ends(rows) == [Some(End::Cut)]).then_some(())
-    });
+    chat.until_ended(&[End::Cut]);
     let session = chat.session();
     chat.hosted.join();
     let chat = rig

@@ -8,7 +8,7 @@ use tapline_agent::host::{Judge, Verdict};
 use tapline_journal::{Error, SqliteOptions, Status, Watch, Window};
 use tapline_timeline::{End, Kind, Outcome, Request, Row, Tool};
 
-use crate::rig::{Chat, LONG, Rig, ends, request_of, texts};
+use crate::rig::{Chat, LONG, Rig, request_of, texts};
 use crate::wire::{answers, tape};
 
 const SCENARIO: &str = r#"
@@ -264,9 +264,7 @@ fn a_full_journal_stops_the_session_until_there_is_space() {
     assert!(!chat.hosted.is_over());
     filler.execute_batch("DROP TABLE filler").expect("there is space");
     without_trouble(&chat);
-    chat.until("the turn ends", |rows| {
-        (ends(rows) == [Some(End::Completed)]).then_some(())
-    });
+    chat.until_ended(&[End::Completed]);
     assert_eq!(chat.outcome(turn)["delivery"], "accepted");
     let said = texts(&chat.rows(), Kind::Assistant).concat();
     let expected: String = (0..20000)

@@ -7,7 +7,7 @@ use tapline_agent::host::intent;
 use tapline_journal::{Error, IntentState, Journal, Window};
 use tapline_timeline::{Body, Delivery, End, Json, Kind, ToolState};
 
-use crate::child::Process;
+use crate::process::{HostProcess, Poster};
 use crate::rig::{Chat, LONG, Rig, ends, find, texts};
 use crate::wire::{calls, tape};
 
@@ -42,7 +42,7 @@ fn waiting(rig: &Rig) -> Chat {
 fn another_process_drives_the_session() {
     let rig = Rig::new();
     let chat = rig.start(SCENARIO);
-    let mut other = Process::poster(&rig, &chat.id, "cli:ann");
+    let mut other = Poster::start(&rig, &chat.id, "cli:ann");
     let mut wants = |kind: &str, payload| {
         other.post(kind, &payload);
         other.posted()
@@ -168,9 +168,7 @@ fn a_prompt_after_a_stop_waits_for_the_end_of_the_stopped_turn() {
     assert!(chat.outcome(stop).get("process_ended").is_none());
     assert_eq!(chat.outcome(prompt)["delivery"], "accepted");
     chat.says("Hi there.");
-    chat.until("both turns have ended", |rows| {
-        (ends(rows) == [Some(End::Stopped), Some(End::Completed)]).then_some(())
-    });
+    chat.until_ended(&[End::Stopped, End::Completed]);
     assert_eq!(calls(&tape(&*rig.journal, &chat.id), "session/cancel").len(), 1);
     chat.close();
 }
@@ -199,8 +197,8 @@ fn what_waits_at_the_end_is_sent_by_whoever_goes_on() {
 #[test]
 fn a_prompt_under_way_at_a_crash_is_never_sent_again() {
     let rig = Rig::new();
-    let options = rig.options(SCENARIO);
-    let (process, id) = Process::host(&rig, &options);
+    let mut host = HostProcess::start(&rig, None, &rig.scripted(SCENARIO));
+    let id = host.session();
     let post = |text: &str| {
         crate::rig::post(
             &*rig.journal,
@@ -226,7 +224,7 @@ fn a_prompt_under_way_at_a_crash_is_never_sent_again() {
         );
     }
     let waits = post("hello");
-    process.kill();
+    host.kill();
     let entry = rig.journal.session(&id).expect("read").expect("there");
     let settled: Arc<dyn Journal> = rig.other();
     let settled = settled

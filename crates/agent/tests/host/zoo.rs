@@ -25,8 +25,7 @@ fn bounded(rig: &Rig, scenario: &str, work: impl FnOnce(&crate::rig::Talk)) {
 }
 
 fn bounded_command(rig: &Rig, words: &[String], work: impl FnOnce(&crate::rig::Talk)) {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let mut host = HostProcess::start(rig, None, &words);
+    let mut host = HostProcess::start(rig, None, words);
     let talk = rig.talk(&host.session());
     work(&talk);
     let mark = host.mark.clone();
@@ -193,9 +192,7 @@ fn a_flood_of_large_requests_is_capped_and_in_bounded_memory() {
             json!({"outcome": "allowed"})
         );
         talk.outcome(sent);
-        talk.until("the turn ends", |rows| {
-            (ends(rows) == [Some(End::Stopped), Some(End::Completed)]).then_some(())
-        });
+        talk.until_ended(&[End::Stopped, End::Completed]);
     });
 }
 
@@ -280,9 +277,7 @@ fn answers_to_prompts_in_the_wrong_order_end_what_they_are_for() {
     std::fs::write(rig.cwd().join("go"), "").expect("a file");
     assert_eq!(chat.outcome(one)["delivery"], "accepted");
     assert_eq!(chat.outcome(two)["delivery"], "accepted");
-    chat.until("both end", |rows| {
-        (ends(rows) == [Some(End::Completed), Some(End::Completed)]).then_some(())
-    });
+    chat.until_ended(&[End::Completed, End::Completed]);
     let rows = chat.rows();
     let two = rows.iter().rfind(|row| row.kind() == Kind::Turn).expect("a turn");
     let said = rows
@@ -307,9 +302,7 @@ fn two_prompts_answered_in_the_wrong_order_keep_their_turns() {
     chat.says("One.");
     let two = chat.steer("two");
     assert_eq!(chat.outcome(two)["delivery"], "accepted");
-    chat.until("both end", |rows| {
-        (ends(rows) == [Some(End::Stopped), Some(End::Completed)]).then_some(())
-    });
+    chat.until_ended(&[End::Stopped, End::Completed]);
     chat.close();
 }
 

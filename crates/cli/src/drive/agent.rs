@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tapline_agent::catalogue::{Launch, Search};
-use tapline_agent::config::Config;
+use tapline_agent::config::{Config, Flag};
 use tapline_agent::host::{Begin, HostOptions, Offer, Patience, StartError, intent};
 use tapline_journal::{Journal, SessionEntry};
 use tapline_timeline::SessionId;
@@ -89,11 +89,27 @@ impl SettingArgs {
             let outcome = super::reach::wait(journal, session, id, false)?;
             if let Some(error) = outcome["error"].as_str() {
                 let error = tapline_render::clean_line(error, true);
-                return Err(Failure::Agent(format!("{setting} could not be set: {error}")));
+                let what = named(&setting);
+                return Err(Failure::Agent(format!("{what} could not be set: {error}")));
             }
         }
         Ok(())
     }
+}
+
+/// What an intent of this kind sets, in words.
+fn named(setting: &serde_json::Value) -> String {
+    let value = |of: &serde_json::Value| of.as_str().map_or_else(|| of.to_string(), str::to_owned);
+    for word in ["model", "mode"] {
+        if !setting[word].is_null() {
+            return format!("the {word} `{}`", value(&setting[word]));
+        }
+    }
+    format!(
+        "the option {}={}",
+        value(&setting["option"]),
+        value(&setting["value"])
+    )
 }
 
 /// What is started: an agent of the catalogue, or a command.
@@ -103,9 +119,10 @@ pub(crate) enum Wanted<'a> {
 }
 
 impl AgentArgs {
-    /// The configuration, with the flags of this command on top.
-    pub(crate) fn config(&self) -> Result<Config, Failure> {
+    /// The configuration, with the flags of this command on top: these, and `more` of its own.
+    pub(crate) fn config(&self, more: Vec<Flag>) -> Result<Config, Failure> {
         let mut flags = self.set.flags();
+        flags.extend(more);
         flags.extend(
             self.policy
                 .as_ref()

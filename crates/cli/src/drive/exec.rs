@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use tapline_agent::config::Config;
 use tapline_agent::host::{Begin, HostOptions, Hosted, StartError, intent};
 use tapline_journal::Journal;
 use tapline_timeline::{End, SessionId};
@@ -15,9 +16,9 @@ use super::agent::{AgentArgs, SettingArgs, Wanted, failed_to_start};
 use super::chat;
 use super::turn::{Ended, Format, Run};
 use crate::Outcome;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::journal::{find, open};
-use crate::terminal::{ViewArgs, of_standard_output};
+use crate::terminal::{ViewArgs, configured};
 
 /// How long one look waits whether the session has begun.
 const LOOK: Duration = Duration::from_millis(100);
@@ -45,17 +46,21 @@ pub(crate) struct TurnArgs {
 /// One prompt to an agent
 #[derive(clap::Args)]
 #[command(
-    after_help = "The prompt is read from standard input where it is left out, or is `-`.\n\nExit codes of a turn: 0 completed · 10 failed · \
+    after_help = "The prompt is read from standard input where it is left out, or is `-`.\n\nExamples:
+  tapline exec codex 'Why does the build fail?'
+  git diff | tapline exec claude --format quiet
+  tapline exec --policy allow-reads --format json 'Review this.' -- CMD ARG…\n\nExit codes of a turn: 0 completed · 10 failed · \
 11 the agent declined · 12 a limit was reached · 13 stopped · 14 the agent went away in the middle · 15 it ended without a verdict · \
 16 the prompt was not taken · 76 the agent could not be set up · 77 not signed in · 124 out of time · 130 interrupted"
 )]
 pub(crate) struct ExecArgs {
-    /// An agent of the catalogue (see `tapline agents`), then the prompt; with `--agent` or a command, the prompt alone
+    /// An agent of the catalogue (see `tapline agents`), then the prompt; with `--agent` or a command, the prompt alone. With the
+    /// setting `agent`, one word in quotes is the prompt
     #[arg(value_name = "AGENT PROMPT")]
     words: Vec<String>,
     /// The agent; every word is part of the prompt then
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
-    agent_name: Option<String>,
+    agent: Option<String>,
     /// The agent's command instead of a name of the catalogue
     #[arg(last = true, value_name = "CMD ARG")]
     command: Vec<OsString>,
@@ -65,6 +70,10 @@ pub(crate) struct ExecArgs {
 
 /// Go on with a session: the agent loads it, and is given the prompt; on a terminal without a prompt, a talk goes on
 #[derive(clap::Args)]
+#[command(after_help = "Exit codes as those of `tapline exec`.\n\nExamples:
+  tapline resume last
+  tapline resume last 'And now fix it.'
+  tapline resume --adopt --agent claude ID 'Go on.'")]
 pub(crate) struct ResumeArgs {
     /// The session: its id, a beginning of it, or `last`; with `--adopt` the agent's own id of it
     session: String,
@@ -78,7 +87,7 @@ pub(crate) struct ResumeArgs {
     no_context: bool,
     /// The agent, where the session does not tell how its own was started
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
-    agent_name: Option<String>,
+    agent: Option<String>,
     /// The agent's command, in the place of the one it was started with
     #[arg(last = true, value_name = "CMD ARG")]
     command: Vec<OsString>,
@@ -97,12 +106,20 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn exec(args: &ExecArgs) -> Outcome {
-    let config = args.turn.agent.config()?;
+    let config = args.turn.config()?;
     let mut words = args.words.as_slice();
     let default = config.agent.value.clone();
-    let wanted = match (&args.agent_name, args.command.as_slice(), words) {
+    let wanted = match (&args.agent, args.command.as_slice(), words) {
         (Some(name), _, _) => Wanted::Named(name),
         (None, [_, ..], _) => Wanted::Command(&args.command),
+        // What has blanks in it is no name: it is the prompt.
+        (None, [], [prompt]) if prompt.contains(char::is_whitespace) => match &default {
+            Some(name) => Wanted::Named(name),
+            None => {
+                let what = "name an agent before the prompt (`tapline agents` shows all), or set one as `agent` in the configuration";
+                return Err(Failure::Usage(what.to_owned()));
+            }
+        },
         (None, [], [name, rest @ ..]) => {
             words = rest;
             Wanted::Named(name)
@@ -118,22 +135,22 @@ pub(crate) fn exec(args: &ExecArgs) -> Outcome {
     let options = args.turn.agent.new_session(&config, &wanted)?;
     let prompt = prompt(words)?;
     let (_, journal) = open()?;
-    args.turn.run(journal, options, prompt)
+    args.turn.run(&config, journal, options, prompt)
 }
 
 pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
-    let wanted = match (&args.agent_name, args.command.as_slice()) {
+    let wanted = match (&args.agent, args.command.as_slice()) {
         (Some(name), _) => Some(Wanted::Named(name)),
         (None, [_, ..]) => Some(Wanted::Command(&args.command)),
         (None, []) => None,
     };
     if args.adopt && wanted.is_none() {
-        let what =
-            "--adopt needs the agent that keeps the session: --agent-name NAME, or its command behind `--`";
+        let what = "--adopt needs the agent that keeps the session: --agent NAME, or its command behind `--`";
         return Err(Failure::Usage(what.to_owned()));
     }
+    let config = args.turn.config()?;
     if args.prompt.is_empty() && args.turn.is_for_a_talk() && chat::has_terminal() {
-        return chat::begin(chat::Start {
+        let start = chat::Start {
             agent: &args.turn.agent,
             settings: &args.turn.settings,
             wanted,
@@ -143,18 +160,16 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
                 chat::Which::Resumed(&args.session)
             },
             afresh: !args.no_context,
-            color: args.turn.view.color,
-            fold: args.turn.view.fold(),
-        });
+        };
+        return chat::begin(start, config);
     }
-    let config = args.turn.agent.config()?;
     let (_, journal) = open()?;
     if let Some(wanted) = wanted.as_ref().filter(|_| args.adopt) {
         let mut options = args.turn.agent.new_session(&config, wanted)?;
         options.begin = Begin::Adopt {
             provider: args.session.clone(),
         };
-        return args.turn.run(journal, options, prompt(&args.prompt)?);
+        return args.turn.run(&config, journal, options, prompt(&args.prompt)?);
     }
     let entry = find(&*journal, &args.session)?;
     let options =
@@ -162,13 +177,19 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
             .agent
             .resumed_session(&config, &*journal, &entry, wanted.as_ref(), !args.no_context)?;
     let prompt = prompt(&args.prompt)?;
-    args.turn.run(journal, options, prompt)
+    args.turn.run(&config, journal, options, prompt)
 }
 
 /// The words of the prompt, or standard input.
 fn prompt(words: &[String]) -> Result<String, Failure> {
+    let empty = || Failure::Usage("the prompt is empty".to_owned());
     if !words.is_empty() && words != ["-"] {
-        return Ok(words.join(" "));
+        let text = words.join(" ");
+        return if text.trim().is_empty() {
+            Err(empty())
+        } else {
+            Ok(text)
+        };
     }
     let mut stdin = std::io::stdin();
     if stdin.is_terminal() && words.is_empty() {
@@ -183,7 +204,7 @@ fn prompt(words: &[String]) -> Result<String, Failure> {
     })?;
     let text = text.trim_end_matches(['\n', '\r']);
     if text.trim().is_empty() {
-        return Err(Failure::Usage("the prompt is empty".to_owned()));
+        return Err(empty());
     }
     Ok(text.to_owned())
 }
@@ -194,9 +215,20 @@ impl TurnArgs {
         self.format == Format::Text && self.timeout.is_none() && !self.wait
     }
 
-    fn run(&self, journal: Arc<dyn Journal>, mut options: HostOptions, prompt: String) -> Outcome {
+    /// The configuration under the flags of this command.
+    fn config(&self) -> Result<Config, Failure> {
+        self.agent.config(self.view.flags())
+    }
+
+    fn run(
+        &self,
+        config: &Config,
+        journal: Arc<dyn Journal>,
+        mut options: HostOptions,
+        prompt: String,
+    ) -> Outcome {
         options.attended = self.wait;
-        let terminal = of_standard_output(self.view.color, self.view.fold());
+        let terminal = configured(config);
         let interrupts = interrupts()?;
         let hosted = Hosted::start(Arc::clone(&journal), options).map_err(failed_to_start)?;
         let session = begun(&hosted, self.timeout, &interrupts)?;
@@ -216,7 +248,7 @@ impl TurnArgs {
         let ended = run.prompt(&prompt, self.format, &terminal, &mut std::io::stdout().lock());
         let over = hosted.join();
         if let Some(trouble) = over.trouble {
-            eprintln!("tapline: {trouble}");
+            say(trouble);
         }
         verdict(ended?, &session)
     }

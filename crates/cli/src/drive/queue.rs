@@ -7,6 +7,7 @@ use tapline_agent::host::intent;
 use tapline_journal::{Error, Intent, IntentId, IntentQuery, IntentState, Journal};
 use tapline_timeline::{Json, SessionId};
 
+use super::reach::words;
 use crate::failure::Failure;
 use crate::journal::{failed, find, open};
 use crate::{Outcome, translate};
@@ -22,6 +23,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", requires = "text")]
     edit: Option<u64>,
     /// The new words
+    #[arg(requires = "edit")]
     text: Vec<String>,
     /// Print JSON Lines: one waiting prompt each
     #[arg(long)]
@@ -40,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     if let Some(number) = args.edit {
         let prompt = waiting_one(&*journal, &session, number)?;
-        edit(&*journal, &prompt, &args.text.join(" "))?;
+        edit(&*journal, &prompt, &words(&args.text)?)?;
         writeln!(out, "Prompt {number} is changed.")?;
         return Ok(());
     }

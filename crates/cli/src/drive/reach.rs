@@ -35,6 +35,10 @@ pub(crate) struct SendArgs {
 }
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tapline answer last allow
+  tapline answer last 2
+  tapline answer last colour=Red size=Large")]
 pub(crate) struct AnswerArgs {
     /// The session in which something is asked, or the id of the request (see `tapline inbox`)
     id: String,
@@ -50,6 +54,7 @@ pub(crate) struct AnswerArgs {
 }
 
 #[derive(clap::Args)]
+#[command(after_help = "Ids of rows: `tapline show SESSION --json`.")]
 pub(crate) struct StopArgs {
     /// The session: its id, a beginning of it, or `last`
     session: String,
@@ -69,8 +74,11 @@ pub(crate) struct StopArgs {
 
 pub(crate) fn send(args: &SendArgs) -> Outcome {
     let (_, journal) = open()?;
-    let entry = live(&*journal, find(&*journal, &args.session)?)?;
-    let payload = json!({ "text": args.text.join(" "), "steer": args.steer });
+    let text = words(&args.text)?;
+    let entry = find(&*journal, &args.session)?;
+    let id = &entry.session.id;
+    held(&entry, || format!("`tapline resume {id} PROMPT` goes on with it"))?;
+    let payload = json!({ "text": text, "steer": args.steer });
     let id = post(&*journal, &entry.session.id, intent::PROMPT, &payload)?;
     if args.no_wait {
         return told(&json!({ "intent": id.0 }), args.json, |_| {
@@ -108,7 +116,8 @@ pub(crate) fn answer(args: &AnswerArgs) -> Outcome {
 
 pub(crate) fn stop(args: &StopArgs) -> Outcome {
     let (_, journal) = open()?;
-    let entry = live(&*journal, find(&*journal, &args.session)?)?;
+    let entry = find(&*journal, &args.session)?;
+    held(&entry, || "nothing runs in it that could be stopped".to_owned())?;
     let (kind, payload) = match (args.close, &args.turn, &args.task) {
         (true, ..) => (intent::CLOSE, json!({})),
         (_, Some(turn), _) => (intent::STOP, json!({ "turn": turn })),
@@ -132,16 +141,25 @@ pub(crate) fn stop(args: &StopArgs) -> Outcome {
     })
 }
 
-/// A session that a process holds; anything else cannot be asked.
-fn live(journal: &dyn Journal, entry: SessionEntry) -> Result<SessionEntry, Failure> {
+/// A session that no process holds cannot be asked; `advice` says what that means.
+fn held(entry: &SessionEntry, advice: impl FnOnce() -> String) -> Result<(), Failure> {
     if matches!(entry.status, Status::Live | Status::Waiting) {
-        return Ok(entry);
+        return Ok(());
     }
     let id = &entry.session.id;
-    let _ = journal;
     Err(Failure::NotThere(format!(
-        "no process holds session {id} now; `tapline resume {id} PROMPT` goes on with it"
+        "no process holds session {id} now; {}",
+        advice()
     )))
+}
+
+/// The words of a prompt; there must be some.
+pub(crate) fn words(words: &[String]) -> Result<String, Failure> {
+    let text = words.join(" ");
+    if text.trim().is_empty() {
+        return Err(Failure::Usage("the prompt is empty".to_owned()));
+    }
+    Ok(text)
 }
 
 /// Waits until it is said what became of an intent. A prompt may wait as long as the turn before it runs.

@@ -8,10 +8,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tapline_agent::host::{Begin, CallError, Hosted};
 use tapline_journal::MemoryJournal;
+use tapline_timeline::Time;
 
 use super::agent::{AgentArgs, Wanted, failed_to_start};
 use crate::failure::Failure;
-use crate::{Outcome, translate};
+use crate::{Outcome, clock, translate};
 
 /// How long an agent may take for one page.
 const PAGE: Duration = Duration::from_secs(60);
@@ -21,8 +22,8 @@ const PAGES: usize = 1000;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// An agent of the catalogue (see `tapline agents`)
-    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    /// An agent of the catalogue (see `tapline agents`); without one, that of the setting `agent`
+    #[arg(conflicts_with = "command")]
     agent: Option<String>,
     /// The agent's command instead of a name of the catalogue
     #[arg(last = true, value_name = "CMD ARG")]
@@ -41,10 +42,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let config = args.how.config()?;
-    let wanted = match &args.agent {
-        Some(name) => Wanted::Named(name),
-        None => Wanted::Command(&args.command),
+    let config = args.how.config(Vec::new())?;
+    let default = config.agent.value.clone();
+    let wanted = match (args.agent.as_ref().or(default.as_ref()), args.command.as_slice()) {
+        (_, [_, ..]) => Wanted::Command(&args.command),
+        (Some(name), []) => Wanted::Named(name),
+        (None, []) => {
+            let what = "name an agent (`tapline agents` shows all), or give its command behind `--`";
+            return Err(Failure::Usage(what.to_owned()));
+        }
     };
     let mut options = args.how.new_session(&config, &wanted)?;
     options.begin = Begin::Nothing;
@@ -100,10 +106,11 @@ fn list(hosted: &Hosted, cwd: Option<&str>, as_json: bool) -> Outcome {
         cursor = next;
     }
     if count == 0 && !as_json {
-        writeln!(
-            out,
-            "The agent keeps no session of this folder; --all looks in all."
-        )?;
+        let what = match cwd {
+            Some(_) => "The agent keeps no session of this folder; --all looks in all.",
+            None => "The agent keeps no session.",
+        };
+        writeln!(out, "{what}")?;
     }
     Ok(out.flush()?)
 }
@@ -111,7 +118,11 @@ fn list(hosted: &Hosted, cwd: Option<&str>, as_json: bool) -> Outcome {
 fn line(out: &mut impl Write, session: &Value) -> Outcome {
     let text = |name: &str| clean(session[name].as_str().unwrap_or_default());
     let when = text("updatedAt");
-    let when = when.get(..16).unwrap_or(&when).replace('T', " ");
+    let local = match Time::parse(&when) {
+        Some(Time::At(ms)) => clock::minute(ms),
+        _ => None,
+    };
+    let when = local.unwrap_or(when);
     writeln!(
         out,
         "{}  {when}  {}  {}",

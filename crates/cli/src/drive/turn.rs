@@ -13,7 +13,7 @@ use tapline_render::{Live, Terminal};
 use tapline_timeline::{Body, End, Json, Kind, Row, RowId, SessionId};
 
 use super::agent::me;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::journal::failed;
 use crate::translate;
 
@@ -210,13 +210,13 @@ impl Run<'_> {
             }
             let standing = self.hosted.standing();
             if standing.deaf && stopped.is_none() {
-                eprintln!("tapline: the agent has closed its output; its turn is stopped");
+                say("the agent has closed its output; its turn is stopped");
                 stopped = Some(Ended::Turn(End::Cut));
                 self.stop()?;
             }
             if standing.trouble != told_trouble {
                 if let Some(trouble) = &standing.trouble {
-                    eprintln!("tapline: {trouble}");
+                    say(&trouble);
                 }
                 told_trouble = standing.trouble;
             }
@@ -317,9 +317,9 @@ fn refused(row: &Row) {
             .or(request.text.as_deref())
             .unwrap_or("what the agent asked");
         let what = tapline_render::clean_line(what, true);
-        eprintln!(
-            "tapline: refused, since nobody can be asked here: {what} (--policy decides, --wait waits for `tapline answer`)"
-        );
+        say(format!(
+            "refused, since nobody can be asked here: {what} (--policy decides, --wait waits for `tapline answer`)"
+        ));
     }
 }
 

@@ -7,6 +7,8 @@ use tapline_journal::{Journal, SessionEntry, SessionQuery, Status, Watch};
 
 use crate::failure::Failure;
 use crate::journal::{chats, failed, open};
+use crate::settings::count;
+use crate::terminal::{is_dumb, told_width};
 use crate::{Outcome, translate};
 
 /// How long one look waits; a change is seen at once.
@@ -24,13 +26,14 @@ pub(crate) struct Args {
     #[arg(long, hide = true)]
     times: Option<usize>,
     /// Show at most this many sessions
-    #[arg(long, short = 'n', default_value_t = 20)]
+    #[arg(long, short = 'n', value_name = "SESSIONS", default_value_t = 20, value_parser = count)]
     limit: usize,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let (_, journal) = open()?;
-    let on_terminal = std::io::stdout().is_terminal() && !args.json;
+    // A terminal that only prints gets news as a pipe does.
+    let on_terminal = std::io::stdout().is_terminal() && !args.json && !is_dumb();
     let mut known: Vec<(String, u64, Status)> = Vec::new();
     let mut times = 0;
     loop {
@@ -42,21 +45,31 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .map(|e| (e.session.id.to_string(), e.cursor, e.status))
             .collect();
         if now != known {
-            let mut out = std::io::stdout().lock();
-            if on_terminal {
-                // Home, and whatever was below is cleared.
-                write!(out, "\x1b[H\x1b[2J")?;
-            }
+            let width = told_width();
+            let mut lines = Vec::new();
             for (entry, state) in entries.iter().zip(&now) {
                 if !on_terminal && known.contains(state) {
                     continue;
                 }
                 if args.json {
                     let value = chats::object(entry)?;
-                    translate::line(&mut out, &value)?;
+                    translate::line(&mut lines, &value)?;
                 } else {
-                    chats::text(&mut out, entry)?;
+                    chats::text(&mut lines, &*journal, entry, width)?;
                 }
+            }
+            let mut out = std::io::stdout().lock();
+            if on_terminal {
+                // Home, and whatever was below is cleared. What has no room at the foot would push the top away.
+                write!(out, "\x1b[H\x1b[2J")?;
+                let height = terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0));
+                let room = lines
+                    .split_inclusive(|b| *b == b'\n')
+                    .take(height.saturating_sub(1));
+                let shown: usize = room.map(<[u8]>::len).sum();
+                out.write_all(&lines[..shown])?;
+            } else {
+                out.write_all(&lines)?;
             }
             out.flush()?;
             known = now;

@@ -10,18 +10,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tapline_journal::{Home, Journal, SessionEntry, SessionQuery, SqliteJournal};
-use tapline_render::Fold;
+use tapline_agent::catalogue::Launch;
+use tapline_journal::{Home, Journal, SessionEntry, SessionQuery};
 use tapline_testkit::client::Talk;
 use tapline_testkit::scenario::Performance;
 use tapline_testkit::script::Script;
 
-use super::failed;
 use super::follow::{follow, has_ended};
+use super::{failed, open_at};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::settings;
-use crate::terminal::{Color, of_standard_output};
+use crate::terminal::{ColorArg, configured};
 
 /// How long the demonstration waits for its first row.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,16 +31,12 @@ pub(crate) struct Args {
     /// Do not wait where a model would think
     #[arg(long)]
     fast: bool,
-    /// When to use colour; without this as the setting `color` says
-    #[arg(long, value_enum)]
-    color: Option<Color>,
+    #[command(flatten)]
+    color: ColorArg,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let flags = args
-        .color
-        .map(|color| settings::flag("color", "--color", color.word()));
-    let config = settings::load(flags.into_iter().collect())?;
+    let config = settings::load(args.color.flags())?;
     let home = Home::at(Home::from_env().map_err(failed)?.root().join("demo"));
     let broken = |what: &str| Failure::Io {
         path: "the demonstration".to_owned(),
@@ -51,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Err(broken("has no scenario"));
     };
     let performance = scenario.performance();
-    let journal = SqliteJournal::open(&home).map_err(failed)?;
+    let journal = open_at(&home)?;
     let known: Vec<_> = newest(&journal)?.iter().map(|e| e.session.id.clone()).collect();
 
     let mut child = start(args, &home).map_err(|e| broken(&format!("could not be started: {e}")))?;
@@ -78,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 .map_or_else(|| "gave no session".to_owned(), |e| e.to_string()),
         ));
     };
-    let terminal = of_standard_output(config.color.value.into(), Fold::Usual);
+    let terminal = configured(&config);
     follow(&journal, &session, None, &terminal, has_ended)?;
     let _ = child.wait();
     player
@@ -91,7 +87,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         out,
         "\nThis was a real process, recorded by `tapline wrap`. Look at it again:"
     )?;
-    writeln!(out, "  TAPLINE_HOME={} tapline show {id}", home.root().display())?;
+    // The line is for a shell: a folder with blanks in its name is quoted.
+    let root = Launch::new(home.root());
+    writeln!(out, "  TAPLINE_HOME={root} tapline show {id}")?;
     writeln!(
         out,
         "To record your own agent, put `tapline wrap --` before its command: `tapline setup EDITOR` shows how."

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tapline_journal::{Follow, Journal, News, SessionEntry, Status, Watch, Window};
 use tapline_render::{Live, Terminal};
-use tapline_timeline::{Append, Change, Row, SessionId};
+use tapline_timeline::{Append, Change, Row, Session, SessionId};
 
 use super::failed;
-use crate::Outcome;
 use crate::failure::Failure;
+use crate::{Outcome, translate};
 
 /// How long one look for changes waits.
 const LOOK: Duration = Duration::from_millis(500);
@@ -69,6 +69,50 @@ pub(crate) fn follow(
             live.finish(&mut text);
             out.write_all(text.as_bytes())?;
             return Ok(out.flush()?);
+        }
+        journal
+            .wait(&Watch::Session(id.clone(), cursor), LOOK)
+            .map_err(failed)?;
+    }
+}
+
+/// Prints a session as JSON Lines as it grows, until nobody holds it any more: the session, and each row once it has settled
+/// (again if it changes after that).
+pub(crate) fn follow_json(journal: &dyn Journal, entry: &SessionEntry, last: Option<usize>) -> Outcome {
+    let id = &entry.session.id;
+    let mut out = std::io::stdout().lock();
+    let mut told = entry.session.clone();
+    translate::line(&mut out, &told)?;
+    let rows = rows(journal, id, last)?;
+    let mut cursor = rows.iter().filter_map(|r| r.cursor).max().unwrap_or(0);
+    for row in rows.iter().filter(|row| !row.is_open()) {
+        translate::line(&mut out, &**row)?;
+    }
+    let how = Follow {
+        limit: 1000,
+        appends: false,
+    };
+    loop {
+        out.flush()?;
+        // It is looked whether it is over before the last news is read.
+        let now = journal.session(id).map_err(failed)?;
+        let followed = journal.follow(id, cursor, how).map_err(failed)?;
+        cursor = followed.cursor.max(cursor);
+        for news in &followed.news {
+            match news {
+                News::Session(session) if **session != told => {
+                    translate::line(&mut out, session)?;
+                    told = Session::clone(session);
+                }
+                News::Row(row) if !row.is_open() => translate::line(&mut out, &**row)?,
+                News::Session(_) | News::Row(_) | News::Append { .. } => {}
+            }
+        }
+        if followed.more || !followed.news.is_empty() {
+            continue;
+        }
+        if now.is_none_or(|now| has_ended(&now)) {
+            return Ok(());
         }
         journal
             .wait(&Watch::Session(id.clone(), cursor), LOOK)

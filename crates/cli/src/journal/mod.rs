@@ -23,8 +23,19 @@ pub(crate) const ALL_ROWS: usize = u32::MAX as usize;
 /// The journal of this person, made if there is none.
 pub(crate) fn open() -> Result<(Home, Arc<dyn Journal>), Failure> {
     let home = Home::from_env().map_err(failed)?;
-    let journal = SqliteJournal::open(&home).map_err(failed)?;
+    let journal = open_at(&home)?;
     Ok((home, Arc::new(journal)))
+}
+
+/// The journal of a folder. Where the engine's own words name no place, the folder is added.
+pub(crate) fn open_at(home: &Home) -> Result<SqliteJournal, Failure> {
+    SqliteJournal::open(home).map_err(|error| match error {
+        Error::Store { .. } => Failure::Journal(format!(
+            "{error} Its folder is {}; TAPLINE_HOME names another one.",
+            home.root().display()
+        )),
+        error => failed(error),
+    })
 }
 
 /// What the journal says, as a failure of the command.
@@ -32,12 +43,17 @@ pub(crate) fn open() -> Result<(Home, Arc<dyn Journal>), Failure> {
 pub(crate) fn failed(error: Error) -> Failure {
     match error {
         Error::NoSession { .. } | Error::NoRow { .. } => Failure::NotThere(error.to_string()),
+        Error::Held { .. } => Failure::Busy(error.to_string()),
         error => Failure::Journal(error.to_string()),
     }
 }
 
 /// The session that is meant: by its id, by a beginning of it that no other has, or `last` for the newest.
 pub(crate) fn find(journal: &dyn Journal, wanted: &str) -> Result<SessionEntry, Failure> {
+    if wanted.is_empty() {
+        let what = "the session's id is empty; `tapline list` shows all, and `last` is the newest";
+        return Err(Failure::Usage(what.to_owned()));
+    }
     if let Some(entry) = journal.session(&SessionId::from(wanted)).map_err(failed)? {
         return Ok(entry);
     }
@@ -72,6 +88,28 @@ pub(crate) fn find(journal: &dyn Journal, wanted: &str) -> Result<SessionEntry, 
                 some.join(", ")
             )))
         }
+    }
+}
+
+/// So many of something whose word takes an `s`.
+pub(crate) fn many(number: impl Into<u128>, word: &str) -> String {
+    let number = number.into();
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {word}{s}")
+}
+
+/// Every session, newest change first.
+pub(crate) fn all(journal: &dyn Journal) -> Result<Vec<SessionEntry>, Failure> {
+    let mut all = Vec::new();
+    let mut query = SessionQuery {
+        limit: 500,
+        ..SessionQuery::default()
+    };
+    loop {
+        let page = journal.sessions(&query).map_err(failed)?;
+        let Some(last) = page.last() else { return Ok(all) };
+        query.after = Some(last.place);
+        all.extend(page);
     }
 }
 

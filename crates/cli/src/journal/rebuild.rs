@@ -4,17 +4,18 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use tapline_journal::{GenerationEnd, Journal, SessionEntry, SessionQuery, Window};
+use tapline_journal::{GenerationEnd, Journal, SessionEntry, Window};
 use tapline_recorder::{Account, Opened, Recorder, SessionRef, Silent, Store, TapeRecord, Watch, Way};
 use tapline_timeline::{Change, Lookup as _, Row, RowId, Session, SessionId, Timeline};
 
-use super::{failed, find, open};
-use crate::failure::Failure;
+use super::{all, failed, find, many, open};
+use crate::failure::{Failure, say};
+use crate::terminal::Progress;
 use crate::{Outcome, explain, translate};
 
 #[derive(clap::Args)]
 pub(crate) struct VerifyArgs {
-    /// Only this session
+    /// Only this session: its id, a beginning of it, or `last`
     session: Option<String>,
 }
 
@@ -178,37 +179,27 @@ pub(crate) fn verify(args: &VerifyArgs) -> Outcome {
         faults += 1;
         writeln!(out, "{}", finding.text)?;
     }
-    for entry in &entries {
+    let mut progress = Progress::new("verify".to_owned(), Some(entries.len() as u64));
+    for (n, entry) in entries.iter().enumerate() {
+        progress.at(n as u64);
         for wrong in differences(&*journal, entry)? {
             faults += 1;
             writeln!(out, "{wrong}")?;
         }
     }
+    drop(progress);
     if faults > 0 {
         return Err(Failure::NotThere(format!(
-            "{faults} faults in {} sessions",
-            entries.len()
+            "{} in {}",
+            many(faults as u64, "fault"),
+            many(entries.len() as u64, "session")
         )));
     }
     Ok(writeln!(
         out,
-        "{} sessions: cursors rise, tapes and blobs match their hashes, rows equal what the tapes give",
-        entries.len()
+        "{}: cursors rise, tapes and blobs match their hashes, rows equal what the tapes give",
+        many(entries.len() as u64, "session")
     )?)
-}
-
-fn all(journal: &dyn Journal) -> Result<Vec<SessionEntry>, Failure> {
-    let mut all = Vec::new();
-    let mut query = SessionQuery {
-        limit: 500,
-        ..SessionQuery::default()
-    };
-    loop {
-        let page = journal.sessions(&query).map_err(failed)?;
-        let Some(last) = page.last() else { return Ok(all) };
-        query.after = Some(last.place);
-        all.extend(page);
-    }
 }
 
 pub(crate) fn rebuild(args: &RebuildArgs) -> Outcome {
@@ -221,7 +212,7 @@ pub(crate) fn rebuild(args: &RebuildArgs) -> Outcome {
             "the tapes of session {id} do not hold it"
         )));
     };
-    eprintln!("tapline: {inputs} inputs read again");
+    say(format!("{inputs} inputs read again"));
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     if let Some(session) = timeline.session() {
         translate::line(&mut out, session)?;

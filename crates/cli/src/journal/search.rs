@@ -7,24 +7,32 @@ use tapline_timeline::{Authorization, Body, Kind, Row, SessionId, ToolItem, Tool
 
 use super::{failed, find, open};
 use crate::failure::Failure;
+use crate::settings::count;
 use crate::{Outcome, translate};
 
+/// Hits that are read at once.
+const PAGE: usize = 200;
+
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tapline search 'flaky test'
+  tapline search '\"flaky test\"' --kind tool --kind assistant
+  tapline search --unasked")]
 pub(crate) struct Args {
-    /// The words; a row is found that holds them all (`word*`: a beginning)
+    /// The words; a row is found that holds them all (`"two words"` in quotes: side by side; `word*`: a beginning)
     #[arg(required_unless_present = "unasked")]
     words: Vec<String>,
-    /// Only in this session
+    /// Only in this session: its id, a beginning of it, or `last`
     #[arg(long)]
     session: Option<String>,
-    /// Only rows of this kind (`user`, `assistant`, `tool`, …)
-    #[arg(long)]
-    kind: Vec<String>,
+    /// Only rows of this kind (`user`, `assistant`, `tool`, …); may be said several times
+    #[arg(long, value_parser = kind)]
+    kind: Vec<Kind>,
     /// Only tools that changed something without asking
     #[arg(long)]
     unasked: bool,
     /// At most this many hits
-    #[arg(long, short = 'n', default_value_t = 20)]
+    #[arg(long, short = 'n', value_name = "HITS", default_value_t = 20, value_parser = count)]
     limit: usize,
     /// Print JSON Lines
     #[arg(long)]
@@ -37,55 +45,71 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Some(wanted) => Some(find(&*journal, wanted)?.session.id),
         None => None,
     };
-    let mut kinds = Vec::new();
-    for kind in &args.kind {
-        let known = Kind::parse(kind);
-        kinds.push(known.ok_or_else(|| Failure::NotThere(format!("no row is of the kind {kind}")))?);
-    }
-    if args.unasked && args.words.is_empty() {
+    if args.words.is_empty() {
         return unasked(&*journal, session.as_ref(), args);
     }
-    let query = SearchQuery {
-        words: args.words.join(" "),
-        kinds,
+    let words = args.words.join(" ");
+    if !words.contains(char::is_alphanumeric) {
+        let what = format!("there is no word in {words:?}; search for letters or digits");
+        return Err(Failure::Usage(what));
+    }
+    let mut query = SearchQuery {
+        words,
+        kinds: args.kind.clone(),
         session,
-        limit: args.limit,
+        limit: args.limit.min(PAGE),
         after: None,
     };
-    let hits = journal.search(&query).map_err(failed)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut found = 0;
-    for hit in hits {
-        if args.unasked {
-            let row = journal.row(&hit.row).map_err(failed)?;
-            if !row.is_some_and(|row| is_unasked(&row)) {
-                continue;
+    'all: loop {
+        let hits = journal.search(&query).map_err(failed)?;
+        let Some(last) = hits.last() else { break };
+        query.after = Some(last.place);
+        for hit in hits {
+            if args.unasked {
+                let row = journal.row(&hit.row).map_err(failed)?;
+                if !row.is_some_and(|row| is_unasked(&row)) {
+                    continue;
+                }
             }
-        }
-        found += 1;
-        if args.json {
-            let value = serde_json::json!({
-                "session": hit.session, "row": hit.row, "seq": hit.seq, "kind": hit.kind.as_str(), "text": hit.snippet.text,
-            });
-            translate::line(&mut out, &value)?;
-        } else {
-            let text = tapline_render::clean_line(&hit.snippet.text, true);
-            writeln!(out, "{}  {} {}\n    {text}", hit.session, hit.kind, hit.seq)?;
+            found += 1;
+            if args.json {
+                let value = serde_json::json!({
+                    "session": hit.session, "row": hit.row, "seq": hit.seq, "kind": hit.kind.as_str(), "text": hit.snippet.text,
+                });
+                translate::line(&mut out, &value)?;
+            } else {
+                let text = tapline_render::clean_line(&hit.snippet.text, true);
+                writeln!(out, "{}  {} {}\n    {text}", hit.session, hit.kind, hit.seq)?;
+            }
+            if found == args.limit {
+                break 'all;
+            }
         }
     }
     out.flush()?;
     nothing_if(found == 0, args)
 }
 
+/// A kind of row, by its name.
+fn kind(word: &str) -> Result<Kind, String> {
+    Kind::parse(word).ok_or_else(|| {
+        let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
+        format!("the kinds are: {}", all.join(", "))
+    })
+}
+
 fn nothing_if(nothing: bool, args: &Args) -> Outcome {
-    if nothing {
-        Err(Failure::NotThere(format!(
-            "nothing found for {:?}",
-            args.words.join(" ")
-        )))
-    } else {
-        Ok(())
+    if !nothing {
+        return Ok(());
     }
+    let what = if args.words.is_empty() {
+        "no tool changed something without asking".to_owned()
+    } else {
+        format!("nothing found for {:?}", args.words.join(" "))
+    };
+    Err(Failure::NotThere(what))
 }
 
 fn unasked(journal: &dyn Journal, session: Option<&SessionId>, args: &Args) -> Outcome {
@@ -93,21 +117,13 @@ fn unasked(journal: &dyn Journal, session: Option<&SessionId>, args: &Args) -> O
     let mut left = args.limit;
     let sessions = match session {
         Some(session) => vec![session.clone()],
-        None => {
-            let query = tapline_journal::SessionQuery {
-                limit: 500,
-                ..Default::default()
-            };
-            journal
-                .sessions(&query)
-                .map_err(failed)?
-                .into_iter()
-                .map(|e| e.session.id)
-                .collect()
-        }
+        None => super::all(journal)?.into_iter().map(|e| e.session.id).collect(),
     };
     let mut found = 0;
     for session in sessions {
+        if left == 0 {
+            break;
+        }
         super::each_page(journal, &session, |rows| {
             for row in rows.iter().filter(|row| is_unasked(row)) {
                 if left == 0 {
@@ -115,14 +131,18 @@ fn unasked(journal: &dyn Journal, session: Option<&SessionId>, args: &Args) -> O
                 }
                 left -= 1;
                 found += 1;
+                let Body::Tool(tool) = &row.body else { continue };
+                let title = tool
+                    .title
+                    .as_deref()
+                    .or(tool.name.as_deref())
+                    .unwrap_or(&tool.call);
                 if args.json {
-                    translate::line(&mut out, &**row)?;
-                } else if let Body::Tool(tool) = &row.body {
-                    let title = tool
-                        .title
-                        .as_deref()
-                        .or(tool.name.as_deref())
-                        .unwrap_or(&tool.call);
+                    let value = serde_json::json!({
+                        "session": row.session, "row": row.id, "seq": row.seq, "kind": row.kind().as_str(), "text": title,
+                    });
+                    translate::line(&mut out, &value)?;
+                } else {
                     writeln!(
                         out,
                         "{}  tool {}\n    {}",

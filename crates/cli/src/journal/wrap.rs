@@ -8,7 +8,9 @@ use tapline_agent::archive::{ArchiveOptions, JournalArchive};
 use tapline_agent::wrap::{self, Archive, Input, Ledger, RecordOptions, WrapOptions, guard};
 use tapline_journal::{Home, Journal, Mode, SqliteJournal};
 
-/// The hidden command that ends the agent when `wrap` is killed.
+use crate::failure::say_as;
+
+/// The word that starts what ends the agent when `wrap` is killed.
 pub(crate) const GUARD: &str = "__guard";
 
 /// How long the recorder thread waits at once for a journal that is behind. It waits again and again; the pipe never does.
@@ -37,8 +39,9 @@ pub(crate) fn run(args: Args) -> ! {
         }
     });
     if record.is_none() {
-        eprintln!(
-            "tapline wrap: nothing is recorded, since no folder for the journal is known; set TAPLINE_HOME"
+        say_as(
+            "tapline wrap",
+            "nothing is recorded, since no folder for the journal is known; set TAPLINE_HOME",
         );
     }
     let options = WrapOptions {
@@ -53,7 +56,7 @@ pub(crate) fn run(args: Args) -> ! {
             ended.end.pass_on()
         }
         Err(error) => {
-            eprintln!("tapline wrap: {error}");
+            say_as("tapline wrap", &error);
             std::process::exit(error.code());
         }
     }

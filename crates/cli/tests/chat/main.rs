@@ -8,7 +8,7 @@ mod pane;
 
 use std::process::{Command, Stdio};
 
-use pane::{Place, has_tmux, is_private, script};
+use pane::{Pane, Place, is_private, script};
 
 const PERMISSION: (&str, &str) = (
     "permission",
@@ -26,13 +26,16 @@ const DIE: (&str, &str) = (
     r#"{ text = "Going." }, { stderr = "out of cheese" }, { exit = { code = 3 } }"#,
 );
 
+/// A chat with an agent that knows these turns, once it can be written to. Nothing where there is no terminal to try it in.
+fn talk(turns: &[(&str, &str)]) -> Option<(Place, Pane)> {
+    let place = Place::new(&script(turns))?;
+    let pane = place.chat(&[]);
+    Some((place, pane))
+}
+
 #[test]
 fn a_talk_is_shown_and_ended() {
-    if !has_tmux() {
-        return;
-    }
-    let place = Place::new(&script(&[]));
-    let pane = place.chat(&[]);
+    let Some((_place, pane)) = talk(&[]) else { return };
     pane.say("hello there");
     let text = pane.idle(1);
     assert!(text.contains("▌ hello there"), "{text}");
@@ -46,11 +49,9 @@ fn a_talk_is_shown_and_ended() {
 
 #[test]
 fn a_permission_is_allowed_by_letter_and_refused_by_number() {
-    if !has_tmux() {
+    let Some((_place, pane)) = talk(&[PERMISSION]) else {
         return;
-    }
-    let place = Place::new(&script(&[PERMISSION]));
-    let pane = place.chat(&[]);
+    };
     pane.say("permission please");
     pane.sees("1 Allow once (y)");
     pane.say("y");
@@ -72,12 +73,11 @@ fn a_permission_is_allowed_by_letter_and_refused_by_number() {
 
 #[test]
 fn a_question_is_answered_in_place_and_half_a_prompt_waits_meanwhile() {
-    if !has_tmux() {
-        return;
-    }
     let ask = r#"{ text = "Asking." }, { run = { command = "sh", args = ["-c", "until [ -e go ]; do sleep 0.02; done"] } },
         { question = { message = "Which colour?", options = ["Red", "Blue"], accept = [{ text = "You chose {{answer}}." }] } }"#;
-    let place = Place::new(&script(&[("question", ask)]));
+    let Some(place) = Place::new(&script(&[("question", ask)])) else {
+        return;
+    };
     let pane = place.chat(&[]);
     pane.say("question");
     pane.sees("Asking.");
@@ -95,14 +95,13 @@ fn a_question_is_answered_in_place_and_half_a_prompt_waits_meanwhile() {
 
 #[test]
 fn a_plan_is_answered_with_words() {
-    if !has_tmux() {
-        return;
-    }
     let plan = r#"{ ask = { method = "x.ai/exit_plan_mode", params = { sessionId = "{{session}}", toolCallId = "t", planContent = "1. Delete it" } } }"#;
-    let place = Place::new(&format!(
+    let Some(place) = Place::new(&format!(
         "meta = {{ grokShell = true }}\n{}",
         script(&[("plan", plan)])
-    ));
+    )) else {
+        return;
+    };
     let pane = place.chat(&[]);
     pane.say("plan");
     let text = pane.sees("1 Approve the plan (y)");
@@ -117,11 +116,9 @@ fn a_plan_is_answered_with_words() {
 
 #[test]
 fn ctrl_c_stops_the_turn_and_the_talk_goes_on() {
-    if !has_tmux() {
+    let Some((_place, pane)) = talk(&[WAIT]) else {
         return;
-    }
-    let place = Place::new(&script(&[WAIT]));
-    let pane = place.chat(&[]);
+    };
     pane.say("wait");
     pane.sees("Waiting.");
     pane.press(&["C-c"]);
@@ -133,11 +130,10 @@ fn ctrl_c_stops_the_turn_and_the_talk_goes_on() {
 
 #[test]
 fn a_second_ctrl_c_ends_the_session() {
-    if !has_tmux() {
-        return;
-    }
     let stubborn = format!("never_answers = [\"session/cancel\"]\n{}", script(&[WAIT]));
-    let place = Place::new(&stubborn);
+    let Some(place) = Place::new(&stubborn) else {
+        return;
+    };
     let pane = place.chat(&["--set", "limits.stop_seconds=600"]);
     pane.say("wait");
     pane.sees("Waiting.");
@@ -151,11 +147,9 @@ fn a_second_ctrl_c_ends_the_session() {
 
 #[test]
 fn a_prompt_that_is_typed_meanwhile_waits_and_then_goes() {
-    if !has_tmux() {
+    let Some((place, pane)) = talk(&[HOLD]) else {
         return;
-    }
-    let place = Place::new(&script(&[HOLD]));
-    let pane = place.chat(&[]);
+    };
     pane.say("hold");
     pane.sees("Holding.");
     pane.say("second");
@@ -188,11 +182,9 @@ fn a_prompt_that_is_typed_meanwhile_waits_and_then_goes() {
 
 #[test]
 fn a_prompt_that_steers_stops_the_turn_and_goes_next() {
-    if !has_tmux() {
+    let Some((_place, pane)) = talk(&[WAIT]) else {
         return;
-    }
-    let place = Place::new(&script(&[WAIT]));
-    let pane = place.chat(&[]);
+    };
     pane.say("wait");
     pane.sees("Waiting.");
     pane.say("/steer go left");
@@ -208,10 +200,9 @@ fn a_prompt_that_steers_stops_the_turn_and_goes_next() {
 
 #[test]
 fn files_and_pictures_go_with_a_prompt() {
-    if !has_tmux() {
+    let Some(place) = Place::new(&script(&[])) else {
         return;
-    }
-    let place = Place::new(&script(&[]));
+    };
     place.file("notes.txt", b"some notes");
     place.file("shot.png", b"\x89PNG\r\n\x1a\n0000");
     let pane = place.chat(&[]);
@@ -234,11 +225,7 @@ fn files_and_pictures_go_with_a_prompt() {
 
 #[test]
 fn an_agent_that_dies_is_missed_and_the_next_prompt_resumes() {
-    if !has_tmux() {
-        return;
-    }
-    let place = Place::new(&script(&[DIE]));
-    let pane = place.chat(&[]);
+    let Some((place, pane)) = talk(&[DIE]) else { return };
     pane.say("hello");
     pane.idle(1);
     pane.say("die");
@@ -265,10 +252,9 @@ fn an_agent_that_dies_is_missed_and_the_next_prompt_resumes() {
 
 #[test]
 fn an_agent_that_lost_the_session_is_not_given_the_chat_where_that_is_not_wanted() {
-    if !has_tmux() {
+    let Some(place) = Place::new(&script(&[DIE])) else {
         return;
-    }
-    let place = Place::new(&script(&[DIE]));
+    };
     let pane = place.chat(&["--no-context"]);
     pane.say("die");
     pane.sees("The agent went away");
@@ -280,11 +266,9 @@ fn an_agent_that_lost_the_session_is_not_given_the_chat_where_that_is_not_wanted
 
 #[test]
 fn another_process_answers_sends_and_stops_in_the_same_talk() {
-    if !has_tmux() {
+    let Some((place, pane)) = talk(&[PERMISSION, WAIT]) else {
         return;
-    }
-    let place = Place::new(&script(&[PERMISSION, WAIT]));
-    let pane = place.chat(&[]);
+    };
     pane.say("permission");
     pane.sees("1 Allow once (y)");
     let out = place.tapline(&["answer", "last", "reject"]);
@@ -306,11 +290,7 @@ fn another_process_answers_sends_and_stops_in_the_same_talk() {
 
 #[test]
 fn a_talk_goes_on_another_day() {
-    if !has_tmux() {
-        return;
-    }
-    let place = Place::new(&script(&[]));
-    let pane = place.chat(&[]);
+    let Some((place, pane)) = talk(&[]) else { return };
     pane.say("first day");
     pane.idle(1);
     pane.say("/quit");
@@ -334,11 +314,7 @@ fn a_talk_goes_on_another_day() {
 
 #[test]
 fn what_was_typed_is_remembered_unless_it_is_secret() {
-    if !has_tmux() {
-        return;
-    }
-    let place = Place::new(&script(&[]));
-    let pane = place.chat(&[]);
+    let Some((place, pane)) = talk(&[]) else { return };
     pane.say("the token is correct-horse-battery");
     pane.idle(1);
     pane.say("remember me");
@@ -361,11 +337,7 @@ fn what_was_typed_is_remembered_unless_it_is_secret() {
 
 #[test]
 fn several_lines_are_one_prompt() {
-    if !has_tmux() {
-        return;
-    }
-    let place = Place::new(&script(&[]));
-    let pane = place.chat(&[]);
+    let Some((_place, pane)) = talk(&[]) else { return };
     pane.write("one\\");
     pane.press(&["Enter"]);
     pane.write("two");
@@ -382,17 +354,16 @@ fn several_lines_are_one_prompt() {
 
 #[test]
 fn modes_models_and_commands_of_the_agent_are_at_hand() {
-    if !has_tmux() {
-        return;
-    }
-    let place = Place::new(&format!(
+    let Some(place) = Place::new(&format!(
         r#"modes = [{{ id = "ask", name = "Ask first" }}, {{ id = "code", name = "Code freely" }}]
 options = [{{ id = "model", name = "Model", category = "model", type = "select", currentValue = "small", options = [
   {{ value = "small", name = "Small" }}, {{ value = "large", name = "Large" }} ] }}]
 commands = [{{ name = "review", description = "Review the changes" }}]
 {}"#,
         script(&[])
-    ));
+    )) else {
+        return;
+    };
     let pane = place.chat(&[]);
     pane.sees("── scripted-agent · Ask first · Small ─");
     pane.say("/mode 2");
@@ -416,15 +387,14 @@ commands = [{{ name = "review", description = "Review the changes" }}]
 
 #[test]
 fn work_in_the_background_is_listed_and_stopped() {
-    if !has_tmux() {
-        return;
-    }
     let endless = r#"{ tool = { id = "loop", title = "Loop", kind = "execute", status = "in_progress" } },
         { background = { id = "task-3", tool = "loop", command = "loop", label = "Loop for ever", style = "grok" } }"#;
-    let place = Place::new(&format!(
+    let Some(place) = Place::new(&format!(
         "meta = {{ grokShell = true }}\n{}",
         script(&[("endless", endless)])
-    ));
+    )) else {
+        return;
+    };
     let pane = place.pane(&[], &[]);
     pane.sees("❯");
     pane.say("endless");
@@ -440,13 +410,12 @@ fn work_in_the_background_is_listed_and_stopped() {
 
 #[test]
 fn what_is_folded_is_shown_whole_by_its_number() {
-    if !has_tmux() {
-        return;
-    }
     let steps = r#"{ tool = { id = "a", title = "Read a.txt", kind = "read", status = "in_progress" } },
         { finish = { id = "a", output = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\nnumber twelve\n13\n14\n15\n16" } },
         { text = "Read." }"#;
-    let place = Place::new(&script(&[("read", steps)]));
+    let Some(place) = Place::new(&script(&[("read", steps)])) else {
+        return;
+    };
     let pane = place.chat(&[]);
     pane.say("read");
     let text = pane.idle(1);
@@ -467,15 +436,14 @@ fn what_is_folded_is_shown_whole_by_its_number() {
 
 #[test]
 fn untrusted_words_never_command_the_terminal() {
-    if !has_tmux() {
-        return;
-    }
     let hostile = r#"{ text = "a\u001B[2J\u001B]0;owned\u0007\u009B31mred\u202Eback" }, { title = "\u001B[H" },
         { tool = { id = "t", title = "x\u001B[1A\u001B[2Ky", kind = "read" } }, { finish = "t" }"#;
-    let place = Place::new(&format!(
+    let Some(place) = Place::new(&format!(
         "commands = [{{ name = \"bad\\u001B[31m\", description = \"\\u001B[2J\" }}]\n{}",
         script(&[("hostile", hostile)])
-    ));
+    )) else {
+        return;
+    };
     let pane = place.chat(&["--color", "never"]);
     pane.say("hostile");
     let text = pane.idle(1);
@@ -492,10 +460,9 @@ fn untrusted_words_never_command_the_terminal() {
 
 #[test]
 fn colours_are_for_those_who_want_them() {
-    if !has_tmux() {
+    let Some(place) = Place::new(&script(&[])) else {
         return;
-    }
-    let place = Place::new(&script(&[]));
+    };
     let pane = place.pane(&[], &[("NO_COLOR", "1")]);
     pane.sees("── scripted-agent ");
     pane.say("hello");
@@ -506,11 +473,27 @@ fn colours_are_for_those_who_want_them() {
 }
 
 #[test]
-fn a_dumb_terminal_is_printed_on_and_read_by_lines() {
-    if !has_tmux() {
+fn help_fits_a_narrow_terminal() {
+    let Some(place) = Place::new(&script(&[])) else {
         return;
+    };
+    let pane = place.chat(&[]);
+    pane.resize(48, 60);
+    pane.say("/help");
+    let text = pane.sees("/expand N shows it");
+    for line in ["show something folded whole; without a", "number, the newest"] {
+        assert!(
+            text.lines().any(|l| l.trim() == line),
+            "no word is broken: {text}"
+        );
     }
-    let place = Place::new(&script(&[PERMISSION]));
+}
+
+#[test]
+fn a_dumb_terminal_is_printed_on_and_read_by_lines() {
+    let Some(place) = Place::new(&script(&[PERMISSION])) else {
+        return;
+    };
     let pane = place.pane(&[], &[("TERM", "dumb")]);
     pane.write("permission");
     pane.press(&["Enter"]);
@@ -525,14 +508,12 @@ fn a_dumb_terminal_is_printed_on_and_read_by_lines() {
 
 #[test]
 fn another_width_lays_the_lower_part_out_anew() {
-    if !has_tmux() {
-        return;
-    }
-    let place = Place::new(&script(&[(
+    let Some((_place, pane)) = talk(&[(
         "long",
         "{ text = \"one two three four five six seven eight nine ten eleven twelve\" }",
-    )]));
-    let pane = place.chat(&[]);
+    )]) else {
+        return;
+    };
     pane.write("a draft that is long enough to need a second line on a narrow screen");
     pane.sees("narrow screen");
     pane.resize(40, 20);
@@ -568,10 +549,9 @@ fn without_a_terminal_it_says_what_to_use() {
 
 #[test]
 fn an_agent_that_cannot_be_started_ends_the_chat_with_its_reason() {
-    if !has_tmux() {
+    let Some(place) = Place::new(&script(&[])) else {
         return;
-    }
-    let place = Place::new(&script(&[]));
+    };
     let words = ["chat", "--", "/nonexistent/agent"].map(str::to_owned);
     let (code, text) = place.terminal(&words, &[]).ends();
     assert_eq!(code, 76, "{text}");

@@ -17,10 +17,13 @@ pub struct Script<'a> {
     dice: Dice,
     timeline: Timeline,
     cursor: u64,
+    /// Half of the time text streams.
+    streams: bool,
 }
 
 impl<'a> Script<'a> {
-    /// A chat that nobody writes: what it would be.
+    /// A chat that nobody writes: what it would be. One with an odd seed streams half of the time, so that much of it
+    /// stands in a tail; of one with an even seed next to all stands in tables.
     pub fn new(session: &str, seed: u64) -> Self {
         Self {
             writer: None,
@@ -28,6 +31,7 @@ impl<'a> Script<'a> {
             dice: Dice(seed),
             timeline: Timeline::new(),
             cursor: 0,
+            streams: seed % 2 == 1,
         }
     }
 
@@ -138,6 +142,15 @@ impl<'a> Script<'a> {
             .map(|row| row.seq)
             .collect();
         let pick = |dice: &mut Dice| open[dice.roll(open.len() as u64) as usize];
+        // With little in between, and some of it is saved before the rest comes.
+        if self.streams && self.cursor / STREAM % 2 == 1 && !open.is_empty() && self.dice.roll(16) > 0 {
+            let seq = pick(&mut self.dice);
+            self.append(seq, &format!("chunk {} é\n", self.cursor));
+            if self.dice.roll(4) == 0 && self.writer.is_some() {
+                self.flush();
+            }
+            return;
+        }
         match self.dice.roll(10) {
             0 => {
                 let kinds = ["assistant", "reasoning"];
@@ -189,6 +202,9 @@ impl<'a> Script<'a> {
         }
     }
 }
+
+/// Changes until a chat streams, and until it stops to.
+const STREAM: u64 = 64;
 
 /// Output of a tool; often enough of it is more than a row holds itself.
 const OUTPUT: &str = "output ";

@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use tapline_timeline::{Body, End, Grows, Row, RowId, Session, SessionState, Time};
 
 use crate::batch::{Batch, Op};
+use crate::error::Error;
 use crate::model::*;
 use crate::settle::{is_waiting, settle};
 use crate::writer::now_ms;
@@ -144,6 +145,17 @@ impl Chat {
                 .generations
                 .last()
                 .is_some_and(|(_, alive)| alive.strong_count() == 0)
+    }
+
+    /// That another owner has it.
+    pub(super) fn held(&self) -> Error {
+        let owner = self.generations.last().map(|(info, _)| info.owner.clone());
+        let (pid, host) = owner.map_or((0, String::new()), |owner| (owner.pid, owner.host));
+        Error::Held {
+            session: self.object.id.clone(),
+            pid,
+            host,
+        }
     }
 
     pub(super) fn row(&self, seq: u64) -> Option<Arc<Row>> {

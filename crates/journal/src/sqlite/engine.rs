@@ -14,6 +14,7 @@ use crate::batch::Batch;
 use crate::error::Error;
 use crate::writer::{Hold, Refused, Slot};
 
+use super::held::Held;
 use super::store::Store;
 
 /// Longest time that a transaction stays open for more to join.
@@ -113,6 +114,8 @@ pub(super) struct Engine {
     pub(super) store: Store,
     /// Called after each commit.
     pub(super) on_commit: Box<dyn Fn() + Send>,
+    /// Goes after the connection does.
+    pub(super) _held: Arc<Held>,
 }
 
 /// What a transaction holds so far.

@@ -79,21 +79,22 @@ impl Kept {
 
 impl Store {
     /// Appends a batch of streamed text to the tail of its tape, outside any transaction. Nothing where it is no such
-    /// batch, or the tail is full or cannot be written: then it is [applied](Store::apply).
+    /// batch, or the tail is full or cannot be written, or the tables do not end with an input: then it is
+    /// [applied](Store::apply).
     pub(super) fn stream(&mut self, tape: i64, batch: &Batch, holds: &[Hold]) -> Option<Refused> {
-        if !Streamed::takes(batch) {
+        if !Streamed::takes(batch) || !self.sharp.contains(&tape) {
             return None;
         }
         let mut tail = match self.tails.remove(&tape) {
             Some(tail) => tail,
-            None => Tail::open(&self.live, tape, self.epoch(tape).ok()?).ok()?,
+            None => Tail::open(&self.live, tape, self.db().stored_input(tape).ok()?).ok()?,
         };
         if !tail.has_room(batch) {
             return None;
         }
         tail.append(batch, holds).ok()?;
         // Asked after the write: whoever settled one of the sessions before it took the tail in without this batch.
-        if self.epoch(tape).ok()? != tail.epoch() {
+        if self.db().stored_input(tape).ok()? != tail.base() {
             self.forget_cache();
             return None;
         }
@@ -108,11 +109,6 @@ impl Store {
         }
         self.tails.insert(tape, tail);
         Some(refused)
-    }
-
-    /// How often the tail of a tape was taken in.
-    fn epoch(&self, tape: i64) -> Result<u64, Error> {
-        Ok(self.db().epoch(tape)?.unwrap_or(0))
     }
 
     /// Takes in the tail of a tape before a batch of it. Text of rows that the batch closes is given back, that of rows that it puts
@@ -152,19 +148,19 @@ impl Store {
         mut keeps: impl FnMut(&StreamedEntry, &str) -> bool,
     ) -> Result<(), Error> {
         self.tails.remove(&tape);
-        let epoch = self.epoch(tape)?;
+        let base = self.db().stored_input(tape)?;
         let content = match tail::find(&self.live, tape)? {
             Found::Content(content) => content,
             // Nobody but the owner of a tape begins its tail anew, and that is us, or it is gone.
             Found::Nothing | Found::Moved => return Ok(()),
         };
-        if content.epoch > Some(epoch) {
+        if content.base > Some(base) {
             return Err(Error::Damaged {
                 path: tail::path_of(&self.live, tape),
                 detail: "it is younger than the journal, which must be an older copy: put the right one back, or move this file away".to_owned(),
             });
         }
-        if content.epoch != Some(epoch) {
+        if content.base != Some(base) {
             return Ok(());
         }
         let mut inputs = Vec::new();
@@ -185,11 +181,76 @@ impl Store {
         if let Some((first, last)) = numbers {
             self.append_tape(tape, first, last, &inputs)?;
         }
-        self.exec(
-            "writing the tape",
-            "UPDATE tapes SET epoch = epoch + 1 WHERE num = ?",
-            [tape],
-        )?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tapline_timeline::{Append, Body, Grows, Row};
+
+    use crate::batch::{Batch, Op};
+    use crate::contract::{begin, row};
+    use crate::home::Home;
+    use crate::model::Mode;
+    use crate::sqlite::schema;
+    use crate::sqlite::store::Store;
+    use crate::writer::Hold;
+
+    fn text_of(row: &Row) -> &str {
+        match &row.body {
+            Body::Assistant(message) => message.content.as_text(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// As when the disk takes a record and says that it did not.
+    #[test]
+    fn a_batch_that_went_to_the_tail_and_is_applied_as_well_is_taken_once() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let home = Home::at(dir.path());
+        let (conn, _held) = schema::open(&home).expect("opens");
+        let mut store = Store::new(conn, home.database(), home.live());
+        let (tape, _) = store.tape_of("c").expect("a tape");
+        let begun = store.begin(tape, &begin("s", Mode::Wrapped)).expect("begins");
+        let holds = [Hold {
+            id: begun.generation.session.clone(),
+            number: begun.number,
+            generation: begun.generation.number,
+        }];
+        let message = row(
+            "s",
+            1,
+            json!({"kind": "assistant", "state": "open", "text": "Well: "}),
+        );
+        let mut put = Batch::default();
+        put.input(1, None, b"one");
+        put.push(0, 1, Op::Put(message.clone()));
+        assert!(
+            store.stream(tape, &put, &holds).is_none(),
+            "a row goes to the tables"
+        );
+        store.apply(tape, &put, &holds).expect("applied");
+        let mut streamed = Batch::default();
+        streamed.input(2, None, b"two");
+        let append = Append {
+            id: &message.id,
+            seq: 1,
+            member: Grows::Text,
+            offset: 6,
+            text: "once",
+            revision: 2,
+            frame: 2,
+        };
+        streamed.append(0, 2, &append);
+        assert!(store.stream(tape, &streamed, &holds).is_some());
+        assert_eq!(store.db().stored_input(tape).expect("read"), 1);
+        store.apply(tape, &streamed, &holds).expect("applied");
+        let rid = (begun.number << 40) | 1;
+        let read = store.db().row_at(rid).expect("read").expect("is there");
+        assert_eq!((text_of(&read), read.cursor), ("Well: once", Some(2)));
+        assert_eq!(store.db().read_tape("c", 0, 10).expect("read").len(), 2);
+        assert_eq!(store.db().verify(None).expect("checked"), []);
     }
 }

@@ -5,10 +5,14 @@
 //! transaction keeps them apart. Rows and inputs are keyed by `session << 40 | seq` and `tape << 40 | number`: a window
 //! of a session is one stretch of the table.
 
+mod cut;
 mod engine;
 mod find;
+mod held;
 mod intake;
 mod intents;
+mod log;
+mod news;
 mod owner;
 mod read;
 mod schema;
@@ -34,8 +38,11 @@ use crate::journal::Journal;
 use crate::model::*;
 use crate::writer::{Backend, Begun, Slot, Writer, WriterOptions};
 
+pub use cut::CutLog;
 use engine::{Engine, Queue};
 pub use engine::{GROUP_COMMIT, RETRY};
+use held::Held;
+pub use log::{LogDamage, LogFault};
 use read::Db;
 pub use schema::LOCK_WAIT;
 use store::Store;
@@ -73,6 +80,8 @@ struct Shared {
     queue: Arc<Queue>,
     readers: Mutex<Vec<Connection>>,
     changes: Arc<Changes>,
+    /// Goes after the connections do.
+    _held: Arc<Held>,
 }
 
 /// Wakes those who wait for a change.
@@ -123,7 +132,8 @@ impl SqliteJournal {
     /// # Errors
     /// As [`SqliteJournal::open`].
     pub fn open_with(home: &Home, options: SqliteOptions) -> Result<Self, Error> {
-        let conn = schema::open(home)?;
+        let (conn, held) = schema::open(home)?;
+        let held = Arc::new(held);
         let path = home.database();
         if let Some(bytes) = options.max_bytes {
             let page = schema::pragma(&conn, &path, "page_size")?.max(1);
@@ -142,6 +152,7 @@ impl SqliteJournal {
             queue: Arc::clone(&queue),
             store: Store::new(conn, path.clone(), home.live()),
             on_commit: Box::new(move || bump.bump()),
+            _held: Arc::clone(&held),
         };
         let handle = std::thread::Builder::new()
             .name("tapline-journal".to_owned())
@@ -156,6 +167,7 @@ impl SqliteJournal {
             queue: Arc::clone(&queue),
             readers: Mutex::default(),
             changes,
+            _held: held,
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -164,6 +176,16 @@ impl SqliteJournal {
                 handle: Some(handle),
             }),
         })
+    }
+
+    /// Gives up what stands behind damage in the log of a journal that cannot be opened for it ([`Error::DamagedLog`]), and
+    /// keeps a copy of all that there was. Nothing is done where the log is not damaged.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] while any process has the journal open; [`Error::Full`] where there is no room for the copy. Nothing
+    /// is changed then.
+    pub fn cut_log(home: &Home) -> Result<Option<CutLog>, Error> {
+        cut::cut_log(home)
     }
 
     /// The file.
@@ -490,7 +512,16 @@ impl Journal for SqliteJournal {
         // A connection of its own: the check of the word index trusts what its connection remembers of it, which may be
         // older than the file.
         let conn = self.shared.reader()?;
-        self.shared.read_with(&conn, |db| db.verify(session)).0
+        let mut findings = self.shared.read_with(&conn, |db| db.verify(session)).0?;
+        if session.is_none()
+            && let Err(error) = log::check_beside(&self.shared.path)
+        {
+            findings.push(Finding {
+                about: None,
+                text: error.to_string(),
+            });
+        }
+        Ok(findings)
     }
 }
 

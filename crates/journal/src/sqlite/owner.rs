@@ -253,7 +253,8 @@ impl Store {
             |r| r.get(0),
         )?;
         let at = Time::At(heard_of.unwrap_or_else(now_ms));
-        let mut cursor = self.db().cursor(number)?;
+        // Text that was folded into its row a moment ago stands no more where the session's cursor is looked for.
+        let mut cursor = self.db().cursor(number)?.max(touch.cursor);
         let id = SessionId::from(running.id.as_str());
         let last = self.db().rows(&id, Window::Last(1))?;
         let last = last.first().map(|row| &**row);

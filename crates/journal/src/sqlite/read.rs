@@ -2,7 +2,7 @@
 //!
 //! Every public read runs in one transaction, so that rows and the text appended to them are of one moment.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,9 +30,9 @@ pub(super) struct Db<'a> {
 }
 
 /// A row as it stands in the file.
-struct Raw {
-    rid: i64,
-    cursor: u64,
+pub(super) struct Raw {
+    pub(super) rid: i64,
+    pub(super) cursor: u64,
     body: String,
     taken: Option<String>,
     /// Whether text was appended to it since it was written.
@@ -47,8 +47,8 @@ pub(super) struct Piece {
     pub(super) text: String,
 }
 
-const ROW: &str = "rid, cursor, body, taken, grows";
-const PIECE: &str = "aid, rid, member, start, revision, frame, text";
+pub(super) const ROW: &str = "rid, cursor, body, taken, grows";
+pub(super) const PIECE: &str = "aid, rid, member, start, revision, frame, text";
 const SESSION: &str =
     "num, object, object_cursor, cursor, mode, live, ended, waiting, cut, rows, created_ms, changed_ms,
     (SELECT max(aid) FROM appends WHERE aid BETWEEN num << 40 AND (num << 40) + 1099511627775)";
@@ -306,7 +306,10 @@ impl<'a> Db<'a> {
             self.conn
                 .prepare_cached(&sql)
                 .and_then(|mut statement| {
-                    let found = statement.query_map([from, to, raw.rid], |found| Ok(add(piece(found)?)))?;
+                    let found = statement.query_map([from, to, raw.rid], |found| {
+                        add(piece(found)?);
+                        Ok(())
+                    })?;
                     found.collect::<Result<(), _>>()
                 })
                 .map_err(self.say("reading appended text"))?;
@@ -318,7 +321,7 @@ impl<'a> Db<'a> {
     }
 
     /// The row, with the text appended to it or without.
-    fn finish(self, raw: Raw, grown: bool) -> Result<Arc<Row>, Error> {
+    pub(super) fn finish(self, raw: Raw, grown: bool) -> Result<Arc<Row>, Error> {
         let read = body::load(
             &raw.body,
             raw.taken.as_deref(),
@@ -348,121 +351,6 @@ impl<'a> Db<'a> {
         };
         Arc::make_mut(&mut row).cursor = Some(cursor);
         Ok(row)
-    }
-
-    /// What changed after a cursor.
-    ///
-    /// Rows have the cursor of their last whole write, appended text its own. A reader that takes appends gets both as
-    /// they stand; for one that does not, a row has the cursor of the later of the two. Text is kept as appended only
-    /// for rows that grow, so there is never much of it.
-    pub(super) fn follow(self, session: &SessionId, after: u64, follow: Follow) -> Result<Followed, Error> {
-        let number = self.need(session)?;
-        let wanted = follow.limit.max(1);
-        let mut limit = wanted;
-        loop {
-            let sql =
-                format!("SELECT {ROW} FROM rows WHERE session = ? AND cursor > ? ORDER BY cursor LIMIT ?");
-            let put = self.list("reading news", &sql, params![number, after, limit], raw_row)?;
-            // Nothing is known of rows that were written beyond the last of a full page.
-            let horizon = if put.len() < limit {
-                u64::MAX
-            } else {
-                put.last().map_or(u64::MAX, |raw| raw.cursor)
-            };
-            let mut news = if follow.appends {
-                self.rows_and_appends(number, put, after, horizon)?
-            } else {
-                self.grown_rows(number, put, after, horizon)?
-            };
-            if let Some((mut object, cursor)) =
-                self.object(number)?.filter(|(_, c)| *c > after && *c <= horizon)
-            {
-                object.cursor = Some(cursor);
-                news.push(News::Session(Box::new(object)));
-            }
-            if news.is_empty() && horizon < u64::MAX {
-                // All rows of this page have grown past its end: take a longer one.
-                limit *= 2;
-                continue;
-            }
-            news.sort_by_key(News::cursor);
-            let more = news.len() > wanted || horizon < u64::MAX;
-            news.truncate(wanted);
-            let cursor = if more {
-                news.last().map_or(after, News::cursor)
-            } else {
-                self.cursor(number)?.max(after)
-            };
-            return Ok(Followed { news, cursor, more });
-        }
-    }
-
-    fn rows_and_appends(
-        self,
-        session: i64,
-        put: Vec<Raw>,
-        after: u64,
-        horizon: u64,
-    ) -> Result<Vec<News>, Error> {
-        let mut news = Vec::with_capacity(put.len());
-        for raw in put {
-            news.push(News::Row(self.finish(raw, false)?));
-        }
-        let sql = format!("SELECT {PIECE} FROM appends WHERE aid BETWEEN ? AND ? ORDER BY aid");
-        let (from, to) = (place(session, after + 1), place(session, horizon));
-        let mut ids: HashMap<i64, RowId> = HashMap::new();
-        let told = self.list("reading news", &sql, [from, to], piece)?;
-        let streamed = self.streamed(session, None, after)?;
-        for piece in told
-            .into_iter()
-            .chain(streamed)
-            .filter(|piece| piece.cursor <= horizon)
-        {
-            let id = match ids.get(&piece.rid) {
-                Some(id) => id.clone(),
-                None => {
-                    let id = self.id_at(session, piece.rid)?;
-                    ids.entry(piece.rid).or_insert(id).clone()
-                }
-            };
-            news.push(News::Append {
-                id,
-                seq: low(piece.rid),
-                member: piece.grown.member,
-                offset: piece.grown.offset,
-                text: piece.text,
-                cursor: piece.cursor,
-            });
-        }
-        Ok(news)
-    }
-
-    fn grown_rows(self, session: i64, put: Vec<Raw>, after: u64, horizon: u64) -> Result<Vec<News>, Error> {
-        let sql = "SELECT rid, max(aid) FROM appends WHERE aid BETWEEN ? AND ? GROUP BY rid";
-        let (from, to) = (place(session, after + 1), session_range(session).1);
-        let grown: Vec<(i64, i64)> = self.list("reading news", sql, [from, to], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
-        let mut latest: HashMap<i64, u64> = grown.into_iter().map(|(rid, aid)| (rid, low(aid))).collect();
-        latest.extend(
-            self.streamed(session, None, after)?
-                .iter()
-                .map(|piece| (piece.rid, piece.cursor)),
-        );
-        let mut news = Vec::with_capacity(put.len());
-        for raw in put {
-            match latest.remove(&raw.rid) {
-                None => news.push(News::Row(self.finish(raw, false)?)),
-                Some(cursor) if cursor <= horizon => {
-                    news.push(News::Row(self.finish(raw, true)?));
-                }
-                Some(_) => {}
-            }
-        }
-        for (rid, _) in latest.into_iter().filter(|(_, cursor)| *cursor <= horizon) {
-            news.extend(self.row_at(rid)?.map(News::Row));
-        }
-        Ok(news)
     }
 
     pub(super) fn id_at(self, session: i64, rid: i64) -> Result<RowId, Error> {
@@ -514,6 +402,11 @@ impl<'a> Db<'a> {
 
     /// Number of the last input on a tape.
     pub(super) fn last_input(self, tape: i64) -> Result<u64, Error> {
+        Ok(self.stored_input(tape)?.max(self.tail(tape)?.last_input()))
+    }
+
+    /// Number of the last input in the tables.
+    pub(super) fn stored_input(self, tape: i64) -> Result<u64, Error> {
         let (from, to) = session_range(tape);
         let last: Option<u64> = self.one(
             "reading the tape",
@@ -522,7 +415,7 @@ impl<'a> Db<'a> {
             [from, to],
             |row| row.get(0),
         )?;
-        Ok(last.unwrap_or(0).max(self.tail(tape)?.last_input()))
+        Ok(last.unwrap_or(0))
     }
 }
 
@@ -576,7 +469,7 @@ fn entry(row: &SqlRow<'_>) -> rusqlite::Result<RawEntry> {
     })
 }
 
-fn raw_row(row: &SqlRow<'_>) -> rusqlite::Result<Raw> {
+pub(super) fn raw_row(row: &SqlRow<'_>) -> rusqlite::Result<Raw> {
     Ok(Raw {
         rid: row.get(0)?,
         cursor: row.get(1)?,
@@ -586,7 +479,7 @@ fn raw_row(row: &SqlRow<'_>) -> rusqlite::Result<Raw> {
     })
 }
 
-fn piece(row: &SqlRow<'_>) -> rusqlite::Result<Piece> {
+pub(super) fn piece(row: &SqlRow<'_>) -> rusqlite::Result<Piece> {
     let rid: i64 = row.get(1)?;
     let member: i64 = row.get(2)?;
     Ok(Piece {

@@ -11,7 +11,8 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use crate::error::Error;
 use crate::home::{Home, file_error, private_file};
 
-use super::sql_error;
+use super::held::Held;
+use super::{log, sql_error};
 
 /// How long a process waits for another to let the journal go.
 pub const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -44,7 +45,7 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration {
         sql: include_str!("schema3.sql"),
-        hash: "26e67f8a3d26fe8211208f40a51731ce6628250652a1939768a872ffbccc61e0",
+        hash: "0ccdc0edba6087b687ddc88452066200d6998d1fd03f03722ab9608cc71c8639",
     },
 ];
 
@@ -52,10 +53,14 @@ const MIGRATIONS: &[Migration] = &[
 pub(crate) const NEWEST: u32 = MIGRATIONS.len() as u32;
 
 /// Opens the journal of a home for writing, makes it where there is none, and brings it up to date.
-pub(super) fn open(home: &Home) -> Result<Connection, Error> {
+pub(super) fn open(home: &Home) -> Result<(Connection, Held), Error> {
     home.prepare()?;
     let path = home.database();
-    private_file(&path).map_err(|error| file_error(&path, "opening it", error))?;
+    let held = Held::after(&path, || {
+        private_file(&path).map_err(|error| file_error(&path, "opening it", error))?;
+        // Before SQLite reads the log: what it takes for the end of the log it writes over.
+        log::check(&path)
+    })?;
     let mut conn = connect(&path)?;
     check(&conn, &path)?;
     let say = |e| sql_error(&path, "opening it", e);
@@ -66,7 +71,7 @@ pub(super) fn open(home: &Home) -> Result<Connection, Error> {
     let page = pragma(&conn, &path, "page_size")?.max(1);
     conn.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / page)
         .map_err(say)?;
-    Ok(conn)
+    Ok((conn, held))
 }
 
 /// A connection with our settings. The file must be there.
@@ -76,10 +81,10 @@ pub(super) fn connect(path: &Path) -> Result<Connection, Error> {
     conn.busy_timeout(LOCK_WAIT)
         .map_err(|e| sql_error(path, "opening it", e))?;
     conn.set_prepared_statement_cache_capacity(128);
-    // FULL: a commit is on stable storage when it returns. No mmap: a file that shrinks under us must be an error and
+    // FULL: a commit is on stable storage when it returns; on macOS that takes more than its fsync. No mmap: a file that shrinks under us must be an error and
     // not a signal. A cap on the log left behind by a burst; caches small enough that memory stays flat.
     conn.execute_batch(
-        "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;
+        "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;
          PRAGMA cache_size = -4096; PRAGMA journal_size_limit = 67108864; PRAGMA trusted_schema = OFF;",
     )
     .map_err(|e| sql_error(path, "opening it", e))?;
@@ -87,7 +92,7 @@ pub(super) fn connect(path: &Path) -> Result<Connection, Error> {
 }
 
 /// Refuses a file that is not ours or is newer than us, before anything is written to it.
-fn check(conn: &Connection, path: &Path) -> Result<(), Error> {
+pub(super) fn check(conn: &Connection, path: &Path) -> Result<(), Error> {
     let number = |name| pragma(conn, path, name);
     let (application, format) = (number("application_id")?, number("user_version")?);
     let tables: i64 = conn

@@ -33,6 +33,8 @@ pub(super) struct Store {
     pub(super) live: PathBuf,
     pub(super) tapes: HashMap<i64, OpenTape>,
     pub(super) tails: HashMap<i64, Tail>,
+    /// Tapes whose last batch in the tables brought an input.
+    pub(super) sharp: HashSet<i64>,
     /// Tapes whose tail is over once this transaction is committed.
     pub(super) over: Vec<i64>,
     /// Rows that have appended text, for the sessions in `known`.
@@ -43,7 +45,7 @@ pub(super) struct Store {
 /// What a batch does to a session, gathered for one update.
 #[derive(Default)]
 pub(super) struct Touch {
-    cursor: u64,
+    pub(super) cursor: u64,
     new_rows: u64,
     requests: bool,
     settled: bool,
@@ -68,6 +70,7 @@ impl Store {
             live,
             tapes: HashMap::new(),
             tails: HashMap::new(),
+            sharp: HashSet::new(),
             over: Vec::new(),
             grown: HashSet::new(),
             known: HashSet::new(),
@@ -78,6 +81,7 @@ impl Store {
     pub(super) fn forget_cache(&mut self) {
         self.tapes.clear();
         self.tails.clear();
+        self.sharp.clear();
         self.over.clear();
         self.grown.clear();
         self.known.clear();
@@ -86,7 +90,7 @@ impl Store {
     /// The transaction is committed: what it made superfluous goes.
     pub(super) fn committed(&mut self) {
         for tape in self.over.drain(..) {
-            // One that stays is of an epoch that is over, and empty for every reader.
+            // One that stays has a base that is past, and is empty for every reader.
             let _ = std::fs::remove_file(tail::path_of(&self.live, tape));
         }
     }
@@ -142,6 +146,9 @@ impl Store {
         let mut kept = self.take_in_for(tape, holds, &rewrites)?;
         if let Some((first, last)) = batch.numbers {
             self.append_tape(tape, first, last, &batch.tape)?;
+            self.sharp.insert(tape);
+        } else {
+            self.sharp.remove(&tape);
         }
         for (index, entry) in batch.entries.iter().enumerate() {
             let hold = &holds[entry.session];

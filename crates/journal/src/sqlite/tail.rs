@@ -2,14 +2,19 @@
 //!
 //! SQLite writes whole pages, and a quarter of a second of a streamed reply is a few hundred bytes: written into tables it
 //! costs many times its size. So a batch that only appends goes to the end of this file, packed, and is on stable storage
-//! when [`Tail::append`] returns. The next commit that settles something takes everything in the tail into the tables, in
-//! its own transaction ([`super::store::Store::take_in`]), and with it counts the tape's *epoch* up. From then on the tail is empty,
-//! whatever still stands in the file: a tail holds what came after everything in the tables, or nothing.
+//! when [`Tail::append`] returns. The next commit of its writer takes everything in the tail into the tables, in
+//! its own transaction ([`super::store::Store::take_in`]).
+//!
+//! A tail holds what came after everything in the tables, or nothing. So it names the last input that stands there, its
+//! *base*. Tables whose last input is another have taken it in already, and for them the tail is empty, whatever still stands
+//! in the file; or they are older than the tail, and whoever reads them must look again. That needs each commit to
+//! the tables to bring an input; where one did not, nothing goes to the tail until the next that does
+//! ([`super::store::Store::stream`]).
 //!
 //! A record is a header of [`HEADER`] bytes and its packed content; the content before it is its dictionary, since the frames of a
-//! message differ in little. The header has the epoch, the record's ordinal in it and a check of everything. Each record is
+//! message differ in little. The header has the base, the record's ordinal and a check of everything. Each record is
 //! on stable storage before the next is written: a record that does not check is the torn end of a write that nobody was told of,
-//! unless a good one of the same epoch stands behind it, which is damage.
+//! unless a good one of the same base stands behind it, which is damage.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -29,11 +34,14 @@ pub(super) const BATCH_BYTES: usize = 32 * 1024;
 /// What a tail holds before the tables take it in, in bytes before packing: readers read all of it.
 pub(super) const TAIL_BYTES: usize = tape::BLOCK_BYTES;
 
+/// Longest file that is read, in bytes: what packs badly, and the headers of the shortest records, are in it.
+const FILE_LIMIT: u64 = 16 * TAIL_BYTES as u64;
+
 /// Longest content of a record that is taken as one, in bytes.
 const CONTENT_LIMIT: usize = 1 << 20;
 
 const MAGIC: [u8; 4] = *b"tail";
-/// Magic, epoch, ordinal, length packed, length before, check.
+/// Magic, base, ordinal, length packed, length before, check.
 const HEADER: usize = 4 + 8 + 4 + 4 + 4 + 8;
 
 /// One batch as it stands in the tail.
@@ -73,6 +81,7 @@ impl Streamed {
             && batch.blobs.is_empty()
             && batch.providers.is_empty()
             && !batch.entries.is_empty()
+            && batch.numbers.is_some()
             && batch
                 .entries
                 .iter()
@@ -176,7 +185,7 @@ impl Streamed {
 #[derive(Debug, Default)]
 pub(super) struct Content {
     /// Of the records; nothing where there is none.
-    pub(super) epoch: Option<u64>,
+    pub(super) base: Option<u64>,
     pub(super) records: Vec<Streamed>,
     /// Where the last whole record ends.
     end: usize,
@@ -201,6 +210,17 @@ pub(super) fn path_of(live: &Path, tape: i64) -> PathBuf {
     live.join(format!("{tape}.tail"))
 }
 
+/// The tails in a folder, each with the number of its tape.
+pub(super) fn all(live: &Path) -> impl Iterator<Item = (PathBuf, i64)> + use<> {
+    let entries = std::fs::read_dir(live).into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let path = entry.path();
+        let name = path.file_name()?.to_str()?;
+        let tape = name.strip_suffix(".tail")?.parse().ok()?;
+        Some((path, tape))
+    })
+}
+
 /// Reads the tail of a tape. `tape` is in the check of each record: a file of another tape has none.
 ///
 /// # Errors
@@ -214,7 +234,10 @@ pub(super) fn find(live: &Path, tape: i64) -> Result<Found, Error> {
         Err(error) => return Err(say(error)),
     };
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(say)?;
+    (&mut file)
+        .take(FILE_LIMIT)
+        .read_to_end(&mut bytes)
+        .map_err(say)?;
     if bytes.is_empty() {
         return Ok(Found::Nothing);
     }
@@ -236,14 +259,14 @@ impl Content {
     /// Reads records until one is not whole.
     fn scan(bytes: &[u8], tape: i64) -> Result<Self, String> {
         let mut out = Self::default();
-        while let Some((epoch, content, next)) = out.record(bytes, tape) {
+        while let Some((base, content, next)) = out.record(bytes, tape) {
             let Some(streamed) = Streamed::read(&content) else {
                 return Err(format!(
                     "the record at byte {} checks and cannot be read",
                     out.end
                 ));
             };
-            out.epoch = Some(epoch);
+            out.base = Some(base);
             out.records.push(streamed);
             out.bytes += content.len();
             out.last = content;
@@ -258,19 +281,18 @@ impl Content {
         }
     }
 
-    /// The next record: its epoch, its content, and where it ends.
+    /// The next record: its base, its content, and where it ends.
     fn record(&self, bytes: &[u8], tape: i64) -> Option<(u64, Vec<u8>, usize)> {
         let head = Head::at(bytes, self.end, tape)?;
-        let follows =
-            head.ordinal as usize == self.records.len() && self.epoch.is_none_or(|e| e == head.epoch);
+        let follows = head.ordinal as usize == self.records.len() && self.base.is_none_or(|e| e == head.base);
         if !follows || head.size > CONTENT_LIMIT {
             return None;
         }
         let content = unpack(head.packed, head.size, &self.last)?;
-        Some((head.epoch, content, self.end + HEADER + head.packed.len()))
+        Some((head.base, content, self.end + HEADER + head.packed.len()))
     }
 
-    /// A good record behind the end: of the same epoch, and later than the last.
+    /// A good record behind the end: of the same base, and later than the last.
     fn behind(&self, bytes: &[u8], tape: i64) -> Option<usize> {
         let rest = bytes.get(self.end + 1..)?;
         let places = rest.windows(MAGIC.len()).enumerate();
@@ -279,7 +301,7 @@ impl Content {
             .map(|(at, _)| self.end + 1 + at)
             .find(|at| {
                 Head::at(bytes, *at, tape).is_some_and(|head| {
-                    head.ordinal as usize > self.records.len() && self.epoch.is_none_or(|e| e == head.epoch)
+                    head.ordinal as usize > self.records.len() && self.base.is_none_or(|e| e == head.base)
                 })
             })
     }
@@ -293,7 +315,7 @@ impl Content {
 
 /// A record whose check is right.
 struct Head<'a> {
-    epoch: u64,
+    base: u64,
     ordinal: u32,
     size: usize,
     packed: &'a [u8],
@@ -302,14 +324,14 @@ struct Head<'a> {
 impl<'a> Head<'a> {
     fn at(bytes: &'a [u8], at: usize, tape: i64) -> Option<Self> {
         let rest = bytes.get(at..)?.strip_prefix(&MAGIC)?;
-        let (epoch, rest) = rest.split_first_chunk::<8>()?;
+        let (base, rest) = rest.split_first_chunk::<8>()?;
         let (ordinal, rest) = rest.split_first_chunk::<4>()?;
         let (length, rest) = rest.split_first_chunk::<4>()?;
         let (size, rest) = rest.split_first_chunk::<4>()?;
         let (check, rest) = rest.split_first_chunk::<8>()?;
         let packed = rest.get(..u32::from_le_bytes(*length) as usize)?;
         let head = Self {
-            epoch: u64::from_le_bytes(*epoch),
+            base: u64::from_le_bytes(*base),
             ordinal: u32::from_le_bytes(*ordinal),
             size: u32::from_le_bytes(*size) as usize,
             packed,
@@ -320,7 +342,7 @@ impl<'a> Head<'a> {
     fn check(&self, tape: i64) -> [u8; 8] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&tape.to_le_bytes());
-        hasher.update(&self.epoch.to_le_bytes());
+        hasher.update(&self.base.to_le_bytes());
         hasher.update(&self.ordinal.to_le_bytes());
         hasher.update(&(self.size as u64).to_le_bytes());
         hasher.update(self.packed);
@@ -332,7 +354,7 @@ impl<'a> Head<'a> {
     fn write(&self, tape: i64) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEADER + self.packed.len());
         out.extend_from_slice(&MAGIC);
-        out.extend_from_slice(&self.epoch.to_le_bytes());
+        out.extend_from_slice(&self.base.to_le_bytes());
         out.extend_from_slice(&self.ordinal.to_le_bytes());
         // Both are below the limit of a content.
         out.extend_from_slice(&(self.packed.len() as u32).to_le_bytes());
@@ -349,7 +371,7 @@ pub(super) struct Tail {
     path: PathBuf,
     file: File,
     tape: i64,
-    epoch: u64,
+    base: u64,
     ordinal: u32,
     end: u64,
     bytes: usize,
@@ -357,11 +379,11 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Opens the tail of a tape for appending, and makes it where there is none. What stands in it of an earlier epoch is
+    /// Opens the tail of a tape for appending, and makes it where there is none. What stands in it of an earlier base is
     /// cut off.
-    pub(super) fn open(live: &Path, tape: i64, epoch: u64) -> Result<Self, Error> {
+    pub(super) fn open(live: &Path, tape: i64, base: u64) -> Result<Self, Error> {
         let content = match find(live, tape)? {
-            Found::Content(content) if content.epoch == Some(epoch) => content,
+            Found::Content(content) if content.base == Some(base) => content,
             _ => Content::default(),
         };
         let path = path_of(live, tape);
@@ -376,7 +398,7 @@ impl Tail {
         Ok(Self {
             file,
             tape,
-            epoch,
+            base,
             // A tail has at most as many records as bytes.
             ordinal: content.records.len() as u32,
             end: content.end as u64,
@@ -386,9 +408,9 @@ impl Tail {
         })
     }
 
-    /// The epoch that it writes.
-    pub(super) fn epoch(&self) -> u64 {
-        self.epoch
+    /// The base that it writes.
+    pub(super) fn base(&self) -> u64 {
+        self.base
     }
 
     /// Whether there is room for this batch.
@@ -402,7 +424,7 @@ impl Tail {
         let content = Streamed::write(batch, holds);
         let packed = pack(&content, &self.last).map_err(say)?;
         let head = Head {
-            epoch: self.epoch,
+            base: self.base,
             ordinal: self.ordinal,
             size: content.len(),
             packed: &packed,

@@ -1,8 +1,8 @@
 //! Reading tails: what streamed since the tables were written is laid over what stands in them.
 //!
-//! A reader sees the tables of one moment. The tail that belongs to them has the epoch that they have; one of an older epoch
-//! stands in them already. A younger one, or none where one may have been, says that the tables moved on in between: the
-//! reader must look again.
+//! A reader sees the tables of one moment. The tail that belongs to them has the last input of theirs as its base; one with
+//! an older base stands in them already. A younger one, or none where one may have been, says that the tables moved on in
+//! between: the reader must look again.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ pub(super) struct Tails<'a> {
     seen: RefCell<HashMap<i64, Rc<Content>>>,
     /// The tapes of sessions, and under which hold they are written; nothing for those that nobody writes.
     holds: RefCell<HashMap<i64, Option<(i64, u64)>>>,
-    /// Epochs in which no tail was found. Where the tables still have this epoch when they are looked at again, there is none.
+    /// Last inputs of tables for which no tail was found. Where they are the same when they are looked at again, there is none.
     absent: RefCell<HashMap<i64, u64>>,
     wrong: Cell<bool>,
     looks: Cell<u32>,
@@ -51,21 +51,21 @@ impl<'a> Tails<'a> {
         !self.wrong.replace(false) || self.looks.get() >= LOOKS
     }
 
-    /// The tail of a tape whose tables have this epoch.
-    fn of(&self, tape: i64, epoch: u64) -> Result<Rc<Content>, Error> {
+    /// The tail of a tape whose last input in the tables is `base`.
+    fn of(&self, tape: i64, base: u64) -> Result<Rc<Content>, Error> {
         if let Some(seen) = self.seen.borrow().get(&tape) {
             return Ok(Rc::clone(seen));
         }
         let content = match tail::find(self.live, tape)? {
-            Found::Content(content) if content.epoch == Some(epoch) => content,
+            Found::Content(content) if content.base == Some(base) => content,
             // A torn first record, or what the tables have taken in.
-            Found::Content(content) if content.epoch < Some(epoch) => Content::default(),
+            Found::Content(content) if content.base < Some(base) => Content::default(),
             Found::Content(_) | Found::Moved => {
                 self.wrong.set(true);
                 Content::default()
             }
             Found::Nothing => {
-                if self.absent.borrow_mut().insert(tape, epoch) != Some(epoch) {
+                if self.absent.borrow_mut().insert(tape, base) != Some(base) {
                     self.wrong.set(true);
                 }
                 Content::default()
@@ -80,17 +80,11 @@ impl<'a> Tails<'a> {
 /// What the tails of live sessions are like, in a number that changes when one of them does.
 pub(super) fn look(live: &Path) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
-    let Ok(folder) = std::fs::read_dir(live) else {
-        return 0;
-    };
-    let tails = folder
-        .flatten()
-        .filter(|entry| entry.path().extension().is_some_and(|e| e == "tail"));
-    let looks = tails.filter_map(|entry| {
-        let data = entry.metadata().ok()?;
-        let mut hasher = DefaultHasher::new();
+    let looks = tail::all(live).filter_map(|(path, tape)| {
+        let data = std::fs::metadata(path).ok()?;
         let time = data.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        (entry.file_name(), data.len(), time).hash(&mut hasher);
+        let mut hasher = DefaultHasher::new();
+        (tape, data.len(), time).hash(&mut hasher);
         Some(hasher.finish())
     });
     // The order of a folder is nobody's.
@@ -98,20 +92,11 @@ pub(super) fn look(live: &Path) -> u64 {
 }
 
 impl Db<'_> {
-    /// How often the tail of a tape was taken in.
-    pub(super) fn epoch(self, tape: i64) -> Result<Option<u64>, Error> {
-        let sql = "SELECT epoch FROM tapes WHERE num = ?";
-        self.one("reading a tape", sql, [tape], |row| row.get(0))
-    }
-
     /// The tail of a tape; an empty one for who writes the tables.
     pub(super) fn tail(self, tape: i64) -> Result<Rc<Content>, Error> {
-        match (
-            self.tails,
-            self.tails.map(|_| self.epoch(tape)).transpose()?.flatten(),
-        ) {
-            (Some(tails), Some(epoch)) => tails.of(tape, epoch),
-            _ => Ok(Rc::default()),
+        match self.tails {
+            Some(tails) => tails.of(tape, self.stored_input(tape)?),
+            None => Ok(Rc::default()),
         }
     }
 
@@ -156,5 +141,76 @@ impl Db<'_> {
         })?;
         tails.holds.borrow_mut().insert(session, hold);
         Ok(hold)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::{Arc, Mutex};
+
+    use serde_json::json;
+    use tapline_timeline::{Append, Change, Grows, SessionId};
+
+    use crate::contract::{begin, row};
+    use crate::home::Home;
+    use crate::{Follow, Journal, Mode, News, SqliteJournal, WriterOptions};
+
+    /// Between the tables that a reader sees and the tail that it finds, a row is put and grows: without a second look the reader
+    /// would have the text and not the row, and a cursor behind both.
+    #[test]
+    fn a_tail_that_is_younger_than_the_tables_makes_the_reader_look_again() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let journal = SqliteJournal::open(&Home::at(dir.path())).expect("opens");
+        let mut writer = journal.writer("c", WriterOptions::default()).expect("a writer");
+        writer.begin(&begin("s", Mode::Wrapped)).expect("begins");
+        let message = |seq: u64| {
+            let body = json!({"kind": "assistant", "state": "open", "text": "Well, "});
+            row("s", seq, body)
+        };
+        writer.input(1, None, b"1").expect("taken");
+        writer.apply(&Change::Put(&message(1))).expect("taken");
+        writer.flush().expect("saved");
+        let writer = Arc::new(Mutex::new(writer));
+        let looks = Cell::new(0);
+        let id = SessionId::from("s");
+        let follow = Follow {
+            limit: 10,
+            appends: true,
+        };
+        let followed = journal
+            .shared
+            .read(|db| {
+                let before = db.stored_input(1)?;
+                looks.set(looks.get() + 1);
+                if looks.get() == 1 {
+                    let mut writer = writer.lock().expect("no panic");
+                    writer.input(2, None, b"2").expect("taken");
+                    writer.apply(&Change::Put(&message(2))).expect("taken");
+                    writer.flush().expect("saved");
+                    let append = Append {
+                        id: &message(2).id,
+                        seq: 2,
+                        member: Grows::Text,
+                        offset: 6,
+                        text: "again",
+                        revision: 2,
+                        frame: 2,
+                    };
+                    writer.input(3, None, b"3").expect("taken");
+                    writer.apply(&Change::Append(append)).expect("taken");
+                    writer.flush().expect("saved");
+                    assert_eq!(
+                        before,
+                        db.stored_input(1)?,
+                        "the tables stand still for who reads them"
+                    );
+                }
+                db.follow(&id, 1, follow)
+            })
+            .expect("read");
+        assert_eq!(looks.get(), 2);
+        assert!(matches!(&followed.news[..], [News::Row(row), News::Append { .. }] if row.seq == 2));
+        assert_eq!(followed.cursor, 3);
     }
 }

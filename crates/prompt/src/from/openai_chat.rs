@@ -170,7 +170,7 @@ fn joined_text(reader: &mut Reader, content: Option<&Json>, own: &mut Object) ->
     match content {
         Some(Json::String(text)) => Some(text.clone()),
         Some(parts @ Json::Array(_)) => {
-            let parts = reader.items(parts, text_only)?;
+            let parts = reader.items(parts, |reader, part| reader.marked_text(part, &["text"], "text"))?;
             let mark = parts.iter().rev().find_map(|(_, mark)| mark.clone());
             own.insert_some("promptCacheBreakpoint", mark);
             match &parts[..] {
@@ -183,20 +183,6 @@ fn joined_text(reader: &mut Reader, content: Option<&Json>, own: &mut Object) ->
             None
         }
     }
-}
-
-/// A part that can only be text, with its cache mark.
-fn text_only(reader: &mut Reader, part: &Json) -> Option<(Text, Option<Json>)> {
-    let mut fields = reader.fields(part, "a text part")?;
-    let kind = fields.take("type");
-    if kind.and_then(Json::as_str) != Some("text") {
-        reader.unknown_tag("type", kind, "text");
-        return None;
-    }
-    let text = reader.text(&mut fields, "text")?;
-    let mark = fields.take("prompt_cache_breakpoint").cloned();
-    reader.rest(fields);
-    Some((text, mark))
 }
 
 fn user_part(reader: &mut Reader, part: &Json) -> Option<UserPart> {

@@ -334,19 +334,7 @@ fn parts<T>(
 
 /// A part that can only be text, with its cache mark.
 fn text_part(reader: &mut Reader, part: &Json) -> Option<(Text, Option<Json>)> {
-    let mut fields = reader.fields(part, "a text part")?;
-    let kind = fields.take("type");
-    if !matches!(
-        kind.and_then(Json::as_str),
-        Some("text" | "input_text" | "output_text")
-    ) {
-        reader.unknown_tag("type", kind, "input_text");
-        return None;
-    }
-    let text = reader.text(&mut fields, "text")?;
-    let mark = fields.take("prompt_cache_breakpoint").cloned();
-    reader.rest(fields);
-    Some((text, mark))
+    reader.marked_text(part, &["text", "input_text", "output_text"], "input_text")
 }
 
 fn said_part(reader: &mut Reader, part: &Json) -> Option<Text> {

@@ -186,6 +186,28 @@ impl Reader {
         Some(read.collect())
     }
 
+    /// A part of one of these kinds, which is text with OpenAI's mark of what is cached.
+    pub(super) fn marked_text(
+        &mut self,
+        part: &Json,
+        kinds: &[&str],
+        usual: &str,
+    ) -> Option<(Text, Option<Json>)> {
+        let mut fields = self.fields(part, "a text part")?;
+        let kind = fields.take("type");
+        if !kind
+            .and_then(Json::as_str)
+            .is_some_and(|kind| kinds.contains(&kind))
+        {
+            self.unknown_tag("type", kind, usual);
+            return None;
+        }
+        let text = self.text(&mut fields, "text")?;
+        let mark = fields.take("prompt_cache_breakpoint").cloned();
+        self.rest(fields);
+        Some((text, mark))
+    }
+
     /// Texts: one, or an array of them.
     pub(super) fn texts(&mut self, fields: &mut Fields<'_>, key: &'static str) -> Option<Vec<Text>> {
         if let Some(Json::String(text)) = fields.peek(key) {

@@ -317,15 +317,11 @@ struct Sampling {
 impl Sampling {
     fn read(call: &Call<'_>, family: &Family<'_>, log: &mut Log) -> Self {
         let options = call.options;
-        for (feature, is_set) in [
+        log.unsupported([
             ("frequencyPenalty", options.frequency_penalty.is_some()),
             ("presencePenalty", options.presence_penalty.is_some()),
             ("seed", options.seed.is_some()),
-        ] {
-            if is_set {
-                log.warn(Warning::unsupported(feature));
-            }
-        }
+        ]);
         let mut sampling = Sampling {
             max_tokens: options.max_output_tokens.clone(),
             temperature: options.temperature.clone(),

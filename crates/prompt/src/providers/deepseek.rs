@@ -50,14 +50,10 @@ fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
         is_beta: base_url.trim_end_matches('/').ends_with("/beta"),
     };
     let messages = converter.messages(log)?;
-    for (feature, is_set) in [
+    log.unsupported([
         ("topK", options.top_k.is_some()),
         ("seed", options.seed.is_some()),
-    ] {
-        if is_set {
-            log.warn(Warning::unsupported(feature));
-        }
-    }
+    ]);
     for (setting, is_set) in [
         ("frequencyPenalty", options.frequency_penalty.is_some()),
         ("presencePenalty", options.presence_penalty.is_some()),

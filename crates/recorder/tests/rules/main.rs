@@ -7,8 +7,13 @@ mod picture;
 mod tape;
 
 mod docs;
+mod history;
 mod invariants;
 mod limits;
-mod rules;
+mod lines;
+mod requests;
 mod scenarios;
+mod tools;
+mod turns;
 mod updates;
+mod words;

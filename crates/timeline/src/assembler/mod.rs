@@ -59,6 +59,7 @@ use self::echo::Echo;
 use self::notes::Plans;
 use self::prompts::OpenPrompt;
 use self::requests::Requests;
+use self::terminals::Terminals;
 use self::text::Texts;
 use self::tools::{Tools, authorization_of};
 use self::turns::{EndedTurn, OpenTurn};
@@ -110,6 +111,7 @@ pub struct Assembler {
     ended: VecDeque<EndedTurn>,
     texts: Texts,
     tools: Tools,
+    terminals: Terminals,
     requests: Requests,
     work: Work,
     plans: Plans,
@@ -131,6 +133,7 @@ impl Assembler {
             ended: VecDeque::new(),
             texts: Texts::default(),
             tools: Tools::default(),
+            terminals: Terminals::default(),
             requests: Requests::default(),
             work: Work::default(),
             plans: Plans::default(),

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::turns::Ending;
-use super::{Assembler, Cuts, Cx, label, revise};
+use super::{Assembler, Cuts, Cx, revise};
 use crate::content::Content;
-use crate::event::{Failure, Prompt, PromptAnswer};
+use crate::event::{Ending, Failure, Prompt, PromptAnswer};
 use crate::id::{Key, RowId};
 use crate::limits;
 use crate::row::{Body, Row, Usage, User};
@@ -136,7 +135,7 @@ impl Assembler {
                 (false, false) => !(turn.own_word && agent_ends_own_turns),
             };
             if over {
-                self.end_turn(cx, index, End::Unknown, Ending::default());
+                self.end_turn(cx, index, Ending::of(End::Unknown));
             } else {
                 index += 1;
             }
@@ -183,7 +182,7 @@ impl Assembler {
             match answer {
                 PromptAnswer::Error(failure) => return self.reject(cx, at, failure),
                 PromptAnswer::Withdrawn => return self.withdraw(cx, at),
-                PromptAnswer::Ended { .. } => {
+                PromptAnswer::Ended(_) => {
                     self.open_prompt(cx, at);
                 }
             }
@@ -195,38 +194,15 @@ impl Assembler {
         let Some(index) = self.open_at(serial) else {
             return self.answer_after_end(cx, serial, answer);
         };
-        match answer {
-            PromptAnswer::Error(failure) => self.end_turn(
-                cx,
-                index,
-                End::Failed,
-                Ending {
-                    failure,
-                    ..Ending::default()
-                },
-            ),
-            PromptAnswer::Withdrawn => self.end_turn(cx, index, End::Stopped, Ending::default()),
-            PromptAnswer::Ended {
-                end,
-                stop_reason,
+        let ending = match answer {
+            PromptAnswer::Ended(ending) => ending,
+            PromptAnswer::Withdrawn => Ending::of(End::Stopped),
+            PromptAnswer::Error(failure) => Ending {
                 failure,
-                duration_ms,
-                usage,
-            } => {
-                let stop_reason = stop_reason.as_deref().map(label);
-                self.end_turn(
-                    cx,
-                    index,
-                    end,
-                    Ending {
-                        stop_reason,
-                        failure,
-                        duration_ms,
-                        usage,
-                    },
-                );
-            }
-        }
+                ..Ending::of(End::Failed)
+            },
+        };
+        self.end_turn(cx, index, ending);
     }
 
     /// The agent refused a prompt before its turn: no turn, and the reason stands on the prompt.
@@ -275,7 +251,7 @@ impl Assembler {
         };
         match answer {
             PromptAnswer::Error(failure) => self.fill_failure(cx, index, failure),
-            PromptAnswer::Ended { usage, failure, .. } => {
+            PromptAnswer::Ended(Ending { usage, failure, .. }) => {
                 if failure.words.is_some() {
                     self.fill_failure(cx, index, failure);
                 }

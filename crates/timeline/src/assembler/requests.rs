@@ -8,7 +8,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::placing::{Opens, Place};
-use super::tools::{authorization_of, bound_items, items_weight};
+use super::tools::{authorization_of, bound_items};
 use super::{Assembler, Cuts, Cx, bound, label, revise};
 use crate::content::ToolItem;
 use crate::event::RequestNews;
@@ -16,6 +16,7 @@ use crate::id::{Key, RowId};
 use crate::json::Json;
 use crate::limits;
 use crate::row::{Answer, Body, Location, Request, Row, Tool};
+use crate::weight;
 use crate::word::*;
 
 #[derive(Debug, Default)]
@@ -48,7 +49,7 @@ pub(super) struct Asked {
 
 impl Asked {
     fn weight(&self) -> usize {
-        items_weight(&self.content) + self.input.as_ref().map_or(0, |input| input.as_str().len())
+        weight::items(&self.content) + weight::json(self.input.as_ref())
     }
 }
 

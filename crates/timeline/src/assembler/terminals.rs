@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexMap;
+
 use super::{Assembler, Cx, clip, label, revise};
 use crate::change::{Append, Change, Grows};
 use crate::content::{Terminal, ToolItem};
@@ -10,8 +12,26 @@ use crate::limits;
 use crate::readable::{ReadableStream, readable};
 use crate::row::{Body, Row};
 
+/// Terminals of which more may be told, by the agent's id.
 #[derive(Debug, Default)]
-pub(super) struct TerminalState {
+pub(super) struct Terminals(IndexMap<Box<str>, TerminalState>);
+
+impl Terminals {
+    /// The state of a terminal; the oldest is forgotten for a new one beyond the bound.
+    fn state(&mut self, terminal: &str) -> &mut TerminalState {
+        if self.0.len() >= limits::TERMINALS && !self.0.contains_key(terminal) {
+            self.0.shift_remove_index(0);
+        }
+        self.0.entry(terminal.into()).or_default()
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[derive(Debug, Default)]
+struct TerminalState {
     shown: Terminal,
     stream: ReadableStream,
     /// Bytes of its output that came after it was full.
@@ -26,11 +46,7 @@ impl Assembler {
         let Some(id) = terminal.terminal.clone() else {
             return 0;
         };
-        if self.tools.terminals.len() >= limits::TERMINALS && !self.tools.terminals.contains_key(id.as_str())
-        {
-            self.tools.terminals.shift_remove_index(0);
-        }
-        let state = self.tools.terminals.entry(id.as_str().into()).or_default();
+        let state = self.terminals.state(&id);
         if !state.calls.iter().any(|c| &**c == call) && state.calls.len() < limits::ITEMS {
             state.calls.push(call.into());
         }
@@ -59,12 +75,7 @@ impl Assembler {
     }
 
     pub(super) fn terminal(&mut self, cx: &mut Cx<'_>, news: TerminalNews<'_>) {
-        if self.tools.terminals.len() >= limits::TERMINALS
-            && !self.tools.terminals.contains_key(news.terminal)
-        {
-            self.tools.terminals.shift_remove_index(0);
-        }
-        let state = self.tools.terminals.entry(news.terminal.into()).or_default();
+        let state = self.terminals.state(news.terminal);
         let mut grown = None;
         let was_whole = state.left_out == 0;
         match news.output {
@@ -124,13 +135,7 @@ impl Assembler {
         let Some(mut row) = self.find_tool(cx, call) else {
             return;
         };
-        let serial = self.tools.known.get(call).map_or(0, |k| k.turn);
-        self.tools.cached -= self
-            .tools
-            .known
-            .get_mut(call)
-            .and_then(|k| k.row.take().map(|_| k.bytes))
-            .unwrap_or(0);
+        let serial = self.take_tool(call, &row);
         revise(cx, &mut row, |row| {
             let Body::Tool(tool) = &mut row.body else { return };
             let mut cuts = Vec::new();
@@ -175,14 +180,10 @@ impl Assembler {
             frame: cx.frame,
         };
         cx.host.change(Change::Append(append));
-        if let Some(known) = self.tools.known.get_mut(call)
-            && known.row.take().is_some()
-        {
+        if self.tools.take_row(call).is_some() {
             // The only copy left is ours, so it grows in place.
             crate::fold::grow(Arc::make_mut(&mut row), &append);
-            known.row = Some(row);
-            known.bytes += text.len();
-            self.tools.cached += text.len();
+            self.tools.put_back(call, row, text.len());
         }
     }
 }

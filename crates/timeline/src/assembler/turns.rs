@@ -6,7 +6,8 @@ use super::placing::{Opens, Place};
 use super::prompts::OpenPrompt;
 use super::text::TextKey;
 use super::{Assembler, Cuts, Cx, clip, label, revise};
-use crate::event::{Detached, Exit, Failure, TurnEnded};
+use crate::change::Change;
+use crate::event::{Detached, Ending, Exit, Failure, TurnEnded};
 use crate::id::RowId;
 use crate::limits;
 use crate::row::{Body, Context, Detail, Row, Status, Turn, Usage};
@@ -64,7 +65,7 @@ impl Assembler {
     ) -> usize {
         if self.turns.len() >= limits::OPEN_TURNS {
             self.counters.turns_let_go += 1;
-            self.end_turn(cx, 0, End::Unknown, Ending::default());
+            self.end_turn(cx, 0, Ending::of(End::Unknown));
         }
         let body = Body::Turn(Turn {
             origin,
@@ -167,81 +168,51 @@ impl Assembler {
     }
 
     pub(super) fn turn_ended(&mut self, cx: &mut Cx<'_>, ended: TurnEnded<'_>) {
-        let TurnEnded {
-            turn,
-            end,
-            stop_reason,
-            duration_ms,
-            failure,
-            usage,
-        } = ended;
+        let TurnEnded { turn, ending } = ended;
         let opens = if turn.is_some() { Opens::Any } else { Opens::Queued };
         match self.place(cx, turn, opens) {
             Place::Open(index) => {
                 let open = &mut self.turns[index];
                 open.seen = true;
-                if open.prompted && matches!(end, End::Completed | End::Stopped) {
+                if open.prompted && matches!(ending.end, End::Completed | End::Stopped) {
                     // The agent's answer may still say otherwise, and it is the answer that the client sees.
-                    open.duration_ms = duration_ms.or(open.duration_ms);
-                    let (had, usage_given) = (open.duration_ms.is_some(), usage.is_some());
-                    if let Some(usage) = usage {
-                        revise(cx, &mut open.row, |row| {
-                            if let Body::Turn(turn) = &mut row.body {
-                                turn.usage = Some(usage);
-                            }
-                        });
-                    }
-                    if !usage_given {
-                        cx.host
-                            .state(if had { "duration-noted" } else { "end-announced" });
+                    open.duration_ms = ending.duration_ms.or(open.duration_ms);
+                    match ending.usage {
+                        Some(usage) => revise_turn(cx, &mut open.row, |turn| turn.usage = Some(usage)),
+                        None if open.duration_ms.is_some() => cx.host.state("duration-noted"),
+                        None => cx.host.state("end-announced"),
                     }
                     return;
                 }
-                let serial = open.serial;
-                let stop_reason = stop_reason.as_deref().map(label);
-                self.end_turn(
-                    cx,
-                    index,
-                    end,
-                    Ending {
-                        stop_reason,
-                        failure,
-                        duration_ms,
-                        usage,
-                    },
-                );
-                for prompt in &mut self.prompts {
-                    if prompt.turn == Some(serial) {
-                        prompt.over = true;
-                    }
-                }
+                self.end_turn(cx, index, ending);
             }
-            Place::Ended(index) => {
-                let row = &mut self.ended[index].row;
-                let wants = matches!(&row.body, Body::Turn(t) if (t.duration_ms.is_none() && duration_ms.is_some())
-                    || (t.stop_reason.is_none() && stop_reason.is_some())
-                    || (t.usage.is_none() && usage.is_some()));
-                if wants {
-                    revise(cx, row, |row| {
-                        if let Body::Turn(turn) = &mut row.body {
-                            turn.duration_ms = turn.duration_ms.or(duration_ms);
-                            if turn.stop_reason.is_none() {
-                                turn.stop_reason =
-                                    stop_reason.map(|s| clip(&s, limits::LABEL_BYTES).to_owned());
-                            }
-                            if turn.usage.is_none() {
-                                turn.usage = usage;
-                            }
-                        }
-                    });
-                }
-                if failure.words.is_some() {
-                    self.fill_failure(cx, index, failure);
-                } else if !wants {
-                    cx.drop("turn-settled");
-                }
-            }
+            Place::Ended(index) => self.tell_end_again(cx, index, ending),
             Place::Nowhere => cx.drop("no-turn"),
+        }
+    }
+
+    /// A turn that has ended takes what it lacks.
+    fn tell_end_again(&mut self, cx: &mut Cx<'_>, index: usize, ending: Ending<'_>) {
+        let row = &mut self.ended[index].row;
+        let lacks = matches!(&row.body, Body::Turn(turn)
+            if (turn.duration_ms.is_none() && ending.duration_ms.is_some())
+                || (turn.stop_reason.is_none() && ending.stop_reason.is_some())
+                || (turn.usage.is_none() && ending.usage.is_some()));
+        if lacks {
+            revise_turn(cx, row, |turn| {
+                turn.duration_ms = turn.duration_ms.or(ending.duration_ms);
+                if turn.stop_reason.is_none() {
+                    turn.stop_reason = ending.stop_reason.as_deref().map(label);
+                }
+                if turn.usage.is_none() {
+                    turn.usage = ending.usage;
+                }
+            });
+        }
+        if ending.failure.words.is_some() {
+            self.fill_failure(cx, index, ending.failure);
+        } else if !lacks {
+            cx.drop("turn-settled");
         }
     }
 
@@ -276,10 +247,10 @@ impl Assembler {
     }
 
     /// Ends the open turn at `index`, with everything in it that does not outlive it.
-    pub(super) fn end_turn(&mut self, cx: &mut Cx<'_>, index: usize, end: End, ending: Ending<'_>) {
+    pub(super) fn end_turn(&mut self, cx: &mut Cx<'_>, index: usize, ending: Ending<'_>) {
         let turn = &self.turns[index];
         let serial = turn.serial;
-        let end = if turn.stopped { End::Stopped } else { end };
+        let end = if turn.stopped { End::Stopped } else { ending.end };
         let text_state = if end == End::Cut {
             TextState::Cut
         } else {
@@ -299,7 +270,7 @@ impl Assembler {
             row.ended_at = at;
             if let Body::Turn(body) = &mut row.body {
                 body.end = Some(end);
-                body.stop_reason = ending.stop_reason;
+                body.stop_reason = ending.stop_reason.as_deref().map(label);
                 body.duration_ms = duration_ms;
                 if ending.usage.is_some() {
                     body.usage = ending.usage;
@@ -343,7 +314,7 @@ impl Assembler {
                 let turn_id = turn.row.id.clone();
                 self.put_as(cx, id, Some(turn_id), None, Body::Status(exit_status(exit)));
             }
-            self.end_turn(cx, 0, end, Ending::default());
+            self.end_turn(cx, 0, Ending::of(end));
         }
         for prompt in std::mem::take(&mut self.prompts) {
             self.unconfirmed(cx, prompt);
@@ -354,12 +325,12 @@ impl Assembler {
         self.settle_work(cx);
         self.forget_connection();
         self.session.state = SessionState::Ended;
-        cx.host.change(crate::change::Change::Session(&self.session));
+        cx.host.change(Change::Session(&self.session));
     }
 
     /// What only one connection numbers means nothing to the next.
     fn forget_connection(&mut self) {
-        self.tools.forget_terminals();
+        self.terminals.forget();
         self.echo.forget();
     }
 
@@ -387,7 +358,7 @@ impl Assembler {
         let changed = self.session.context != Some(merged);
         if changed {
             self.session.context = Some(merged);
-            cx.host.change(crate::change::Change::Session(&self.session));
+            cx.host.change(Change::Session(&self.session));
         } else {
             cx.host.state("context-unchanged");
         }
@@ -401,11 +372,7 @@ impl Assembler {
         };
         let Some(row) = row else { return };
         if !matches!(&row.body, Body::Turn(turn) if turn.context == Some(merged)) {
-            revise(cx, row, |row| {
-                if let Body::Turn(turn) = &mut row.body {
-                    turn.context = Some(merged);
-                }
-            });
+            revise_turn(cx, row, |turn| turn.context = Some(merged));
         }
     }
 
@@ -418,21 +385,16 @@ impl Assembler {
                 return;
             }
         };
-        revise(cx, row, |row| {
-            if let Body::Turn(turn) = &mut row.body {
-                turn.usage = Some(usage);
-            }
-        });
+        revise_turn(cx, row, |turn| turn.usage = Some(usage));
     }
 }
 
-/// What stands on a turn's end beside the verdict.
-#[derive(Debug, Default)]
-pub(super) struct Ending<'a> {
-    pub stop_reason: Option<String>,
-    pub failure: Failure<'a>,
-    pub duration_ms: Option<u64>,
-    pub usage: Option<Usage>,
+fn revise_turn(cx: &mut Cx<'_>, row: &mut Arc<Row>, change: impl FnOnce(&mut Turn)) {
+    revise(cx, row, |row| {
+        if let Body::Turn(turn) = &mut row.body {
+            change(turn);
+        }
+    });
 }
 
 fn error_status(failure: Failure<'_>, cuts: &mut Cuts) -> (Status, bool) {

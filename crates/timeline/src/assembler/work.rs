@@ -16,22 +16,93 @@ use crate::word::*;
 #[derive(Debug, Default)]
 pub(super) struct Work {
     running: IndexMap<RowId, ()>,
-    /// Tasks whose kind was guessed.
-    guessed_kind: IndexMap<Box<str>, ()>,
-    /// Work whose label was guessed.
-    guessed_label: IndexMap<Box<str>, ()>,
 }
 
-impl Work {
-    fn note(set: &mut IndexMap<Box<str>, ()>, id: &str, there: bool) {
-        if !there {
-            set.shift_remove(id);
-            return;
+/// What the news of a task and of a helper have in common: which work it is, what it is called, how it stands.
+struct Named<'n> {
+    /// The agent's id of it.
+    name: &'n str,
+    /// The tool call that launched it, as the agent told.
+    call: Option<&'n str>,
+    turn: Option<&'n str>,
+    label: Option<String>,
+    /// What it is called as long as nobody said it.
+    guess: Option<String>,
+    state: Option<WorkState>,
+}
+
+impl<'n> Named<'n> {
+    fn of_task(news: &'n TaskNews<'_>) -> Self {
+        Self {
+            name: &news.task,
+            call: news.call.as_deref(),
+            turn: news.turn,
+            label: filled(news.label.as_deref()),
+            guess: filled(news.label_guess.as_deref()),
+            state: news.state,
         }
-        if set.len() >= limits::OPEN_WORK {
-            set.shift_remove_index(0);
+    }
+
+    fn of_helper(news: &'n HelperNews<'_>) -> Self {
+        Self {
+            name: &news.helper,
+            call: news.call.as_deref(),
+            turn: news.turn,
+            label: filled(news.label.as_deref()),
+            guess: filled(news.label_guess.as_deref()),
+            state: news.state,
         }
-        set.insert(id.into(), ());
+    }
+
+    /// The state of work that nobody has told of before.
+    fn first_state(&self) -> WorkState {
+        self.state.unwrap_or(WorkState::Running)
+    }
+
+    /// What work is called that nobody has told of before.
+    fn first_label(&self) -> String {
+        let label = self.label.as_ref().or(self.guess.as_ref());
+        label.cloned().unwrap_or_else(|| label_of(self.name))
+    }
+
+    /// What it is called after these news. Work that is still called by its id has no name yet.
+    fn rename(&self, label: &mut String, id: &str) {
+        match (&self.label, &self.guess) {
+            (Some(name), _) => label.clone_from(name),
+            (None, Some(guess)) if label == id => label.clone_from(guess),
+            _ => {}
+        }
+    }
+}
+
+/// How news changed the state of work.
+#[derive(Clone, Copy)]
+struct Step {
+    from: WorkState,
+    to: WorkState,
+}
+
+impl Step {
+    fn settles(self) -> bool {
+        self.to != self.from && self.to != WorkState::Running
+    }
+}
+
+/// The label of words on a line; none where there are no words.
+fn filled(text: Option<&str>) -> Option<String> {
+    text.map(label_of).filter(|label| !label.is_empty())
+}
+
+fn label_of(text: &str) -> String {
+    super::label(text.trim())
+}
+
+/// The agent's id, the label and the state of a task or a helper.
+fn parts(body: &mut Body) -> Option<(&str, &mut String, &mut WorkState)> {
+    match body {
+        Body::Task(task) => Some((&task.task, &mut task.label, &mut task.state)),
+        Body::Helper(helper) => Some((&helper.helper, &mut helper.label, &mut helper.state)),
+        _ => None,
     }
 }
 
@@ -52,191 +123,150 @@ impl Assembler {
             cx.drop("task-is-a-helper");
             return;
         }
-        let label = |text: &str| super::label(text.trim());
-        let mut cuts = Cuts::default();
-        let label_now = news.label.as_deref().map(label).filter(|l| !l.is_empty());
-        let label_guess = news.label_guess.as_deref().map(label).filter(|l| !l.is_empty());
+        let named = Named::of_task(&news);
+        let output_file = filled(news.output_file.as_deref());
+        let summary = |cuts: &mut Cuts| {
+            let summary = news.summary.as_deref();
+            let summary = summary.map(|s| cuts.text("summary", s, limits::WORDS_BYTES));
+            summary.filter(|s| !s.is_empty())
+        };
+        let signal = || news.signal.as_deref().map(label_of);
         match cx.host.row(&id) {
             Some(row) => {
                 let Body::Task(old) = &row.body else { return };
-                let was_running = old.state == WorkState::Running;
                 if news.only_if_unknown && old.state != WorkState::Unknown {
                     cx.drop("history");
                     return;
                 }
-                let mut changed = Row::clone(&row);
-                if changed.parent.is_none() {
-                    changed.parent = news
-                        .call
-                        .as_deref()
-                        .and_then(|call| self.find_tool(cx, call))
-                        .map(|t| t.id.clone());
-                }
-                let Body::Task(task) = &mut changed.body else {
-                    return;
-                };
-                let ended = state_after(task.state, news.state);
-                if let Some(kind) = news.kind {
-                    task.task_kind = kind;
-                    Work::note(&mut self.work.guessed_kind, &news.task, false);
-                } else if let (Some(kind), TaskKind::Other) = (news.kind_guess, task.task_kind) {
-                    task.task_kind = kind;
-                }
-                match (label_now, label_guess) {
-                    (Some(label), _) => {
-                        task.label = label;
-                        Work::note(&mut self.work.guessed_label, &news.task, false);
+                self.revise_work(cx, row, &named, "task-unchanged", |body, step| {
+                    let mut cuts = Cuts::default();
+                    let Body::Task(task) = body else { return cuts };
+                    if let Some(kind) = news.kind {
+                        task.task_kind = kind;
+                    } else if let (Some(kind), TaskKind::Other) = (news.kind_guess, task.task_kind) {
+                        task.task_kind = kind;
                     }
-                    (None, Some(guess)) if task.label == task.task => task.label = guess,
-                    _ => {}
-                }
-                let settles = ended != task.state && ended != WorkState::Running;
-                task.state = ended;
-                if settles || !was_running {
-                    task.exit_code = task.exit_code.or(news.exit_code);
-                    if task.signal.is_none() {
-                        task.signal = news.signal.map(|s| label(&s));
+                    if step.settles() || step.from != WorkState::Running {
+                        task.exit_code = task.exit_code.or(news.exit_code);
+                        if task.signal.is_none() {
+                            task.signal = signal();
+                        }
+                        if task.summary.is_none() && step.to != WorkState::Running {
+                            task.summary = summary(&mut cuts);
+                        }
                     }
-                    if task.summary.is_none() && task.state != WorkState::Running {
-                        task.summary = news
-                            .summary
-                            .map(|s| cuts.text("summary", &s, limits::WORDS_BYTES))
-                            .filter(|s| !s.is_empty());
+                    if output_file.is_some() {
+                        task.output_file = output_file;
                     }
-                }
-                if let Some(file) = news.output_file.as_deref().map(label).filter(|f| !f.is_empty()) {
-                    task.output_file = Some(file);
-                }
-                if settles {
-                    changed.ended_at = cx.at;
-                }
-                cuts.note(&mut changed);
-                if changed == *row {
-                    cx.host.state("task-unchanged");
-                    return;
-                }
-                let mut row = row;
-                revise(cx, &mut row, |row| *row = changed);
-                self.note_work(cx, &row.id, ended == WorkState::Running);
+                    cuts
+                });
             }
             None if news.only_if_unknown || news.only_if_known => cx.drop("history"),
             None => {
-                let tool = news.call.as_deref().and_then(|call| self.find_tool(cx, call));
-                let turn = self.turn_of_work(cx, tool.as_deref(), news.turn);
-                let state = news.state.unwrap_or(WorkState::Running);
+                let mut cuts = Cuts::default();
+                let state = named.first_state();
                 let ended = state != WorkState::Running;
-                if news.kind.is_none() {
-                    Work::note(&mut self.work.guessed_kind, &news.task, true);
-                }
-                if label_now.is_none() {
-                    Work::note(&mut self.work.guessed_label, &news.task, true);
-                }
                 let task = Task {
-                    task: label(&news.task),
+                    task: label_of(named.name),
                     task_kind: news.kind.or(news.kind_guess).unwrap_or(TaskKind::Other),
-                    label: label_now.or(label_guess).unwrap_or_else(|| label(&news.task)),
+                    label: named.first_label(),
                     state,
-                    exit_code: if ended { news.exit_code } else { None },
-                    signal: news.signal.filter(|_| ended).map(|s| label(&s)),
-                    output_file: news.output_file.as_deref().map(label).filter(|f| !f.is_empty()),
-                    summary: news
-                        .summary
-                        .filter(|_| ended)
-                        .map(|s| cuts.text("summary", &s, limits::WORDS_BYTES))
-                        .filter(|s| !s.is_empty()),
+                    exit_code: news.exit_code.filter(|_| ended),
+                    signal: if ended { signal() } else { None },
+                    output_file,
+                    summary: if ended { summary(&mut cuts) } else { None },
                 };
-                let row = self.put_cut(cx, id, turn, tool.map(|t| t.id.clone()), Body::Task(task), cuts);
-                self.finish_if(cx, row, ended);
+                self.begin_work(cx, id, &named, Body::Task(task), cuts);
             }
         }
     }
 
     pub(super) fn helper(&mut self, cx: &mut Cx<'_>, news: HelperNews<'_>) {
         let id = RowId::spell(&self.session.id, Key::new("h").part(&news.helper).as_str());
-        let label = |text: &str| super::label(text.trim());
-        let mut cuts = Cuts::default();
-        let label_now = news.label.as_deref().map(label).filter(|l| !l.is_empty());
-        let label_guess = news.label_guess.as_deref().map(label).filter(|l| !l.is_empty());
+        let named = Named::of_helper(&news);
         let tokens = news.tokens.filter(|n| *n > 0);
-        let text = news
-            .text
-            .map(|t| cuts.text("text", &t, limits::VALUE_BYTES))
-            .filter(|t| !t.trim().is_empty());
+        let mut cuts = Cuts::default();
+        let text = news.text.as_deref();
+        let text = text.map(|t| cuts.text("text", t, limits::VALUE_BYTES));
+        let text = text.filter(|t| !t.trim().is_empty());
+        let child = news.child.clone();
         match cx.host.row(&id) {
-            Some(row) => {
-                let mut changed = Row::clone(&row);
-                if changed.parent.is_none() {
-                    changed.parent = news
-                        .call
-                        .as_deref()
-                        .and_then(|call| self.find_tool(cx, call))
-                        .map(|t| t.id.clone());
-                }
-                let Body::Helper(helper) = &mut changed.body else {
-                    return;
+            Some(row) => self.revise_work(cx, row, &named, "helper-unchanged", |body, _| {
+                let Body::Helper(helper) = body else {
+                    return Cuts::default();
                 };
-                let state = state_after(helper.state, news.state);
-                match (label_now, label_guess) {
-                    (Some(label), _) => helper.label = label,
-                    (None, Some(guess)) if helper.label == helper.helper => helper.label = guess,
-                    _ => {}
-                }
                 helper.tokens = tokens.or(helper.tokens);
                 if helper.child.is_none() {
-                    helper.child = news.child;
+                    helper.child = child;
                 }
-                let takes_text = helper.text.is_none();
-                if takes_text {
-                    helper.text = text;
+                if helper.text.is_some() {
+                    return Cuts::default();
                 }
-                let settles = state != helper.state && state != WorkState::Running;
-                helper.state = state;
-                if settles {
-                    changed.ended_at = cx.at;
-                }
-                if takes_text {
-                    cuts.note(&mut changed);
-                }
-                if changed == *row {
-                    cx.host.state("helper-unchanged");
-                    return;
-                }
-                let mut row = row;
-                revise(cx, &mut row, |row| *row = changed);
-                self.note_work(cx, &row.id, state == WorkState::Running);
-            }
+                helper.text = text;
+                cuts
+            }),
             None if news.only_if_known => cx.drop("helper-unknown"),
             None => {
-                let tool = news.call.as_deref().and_then(|call| self.find_tool(cx, call));
-                let turn = self.turn_of_work(cx, tool.as_deref(), news.turn);
-                let state = news.state.unwrap_or(WorkState::Running);
                 let helper = Helper {
-                    helper: label(&news.helper),
-                    label: label_now.or(label_guess).unwrap_or_else(|| label(&news.helper)),
-                    state,
+                    helper: label_of(named.name),
+                    label: named.first_label(),
+                    state: named.first_state(),
                     tokens,
-                    child: news.child,
+                    child,
                     text,
                 };
-                let row = self.put_cut(
-                    cx,
-                    id,
-                    turn,
-                    tool.map(|t| t.id.clone()),
-                    Body::Helper(helper),
-                    cuts,
-                );
-                self.finish_if(cx, row, state != WorkState::Running);
+                self.begin_work(cx, id, &named, Body::Helper(helper), cuts);
             }
         }
     }
 
-    fn finish_if(&mut self, cx: &mut Cx<'_>, mut row: Arc<Row>, ended: bool) {
+    /// The row of work that nobody has told of before.
+    fn begin_work(&mut self, cx: &mut Cx<'_>, id: RowId, named: &Named<'_>, body: Body, cuts: Cuts) {
+        let tool = named.call.and_then(|call| self.find_tool(cx, call));
+        let turn = self.turn_of_work(cx, tool.as_deref(), named.turn);
+        let ended = named.first_state() != WorkState::Running;
+        let mut row = self.put_cut(cx, id, turn, tool.map(|tool| tool.id.clone()), body, cuts);
         if ended && cx.at.is_some() {
             let at = cx.at;
             revise(cx, &mut row, |row| row.ended_at = at);
         }
         self.note_work(cx, &row.id, !ended);
+    }
+
+    /// News of work that has a row; `merge` brings in what its kind has of its own, and tells what was cut.
+    fn revise_work(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mut row: Arc<Row>,
+        named: &Named<'_>,
+        unchanged: &'static str,
+        merge: impl FnOnce(&mut Body, Step) -> Cuts,
+    ) {
+        let mut changed = Row::clone(&row);
+        if changed.parent.is_none() {
+            let tool = named.call.and_then(|call| self.find_tool(cx, call));
+            changed.parent = tool.map(|tool| tool.id.clone());
+        }
+        let Some((id, label, state)) = parts(&mut changed.body) else {
+            return;
+        };
+        named.rename(label, id);
+        let step = Step {
+            from: *state,
+            to: state_after(*state, named.state),
+        };
+        *state = step.to;
+        let cuts = merge(&mut changed.body, step);
+        if step.settles() {
+            changed.ended_at = cx.at;
+        }
+        cuts.note(&mut changed);
+        if changed == *row {
+            cx.host.state(unchanged);
+            return;
+        }
+        revise(cx, &mut row, |row| *row = changed);
+        self.note_work(cx, &row.id, step.to == WorkState::Running);
     }
 
     /// Work belongs to the turn of the tool that launched it, else to the one that speaks of it.
@@ -282,10 +312,8 @@ fn settle_one(cx: &mut Cx<'_>, id: &RowId) {
     let at = cx.at;
     revise(cx, &mut row, |row| {
         row.ended_at = at;
-        match &mut row.body {
-            Body::Task(task) => task.state = state_after(task.state, Some(WorkState::Unknown)),
-            Body::Helper(helper) => helper.state = state_after(helper.state, Some(WorkState::Unknown)),
-            _ => {}
+        if let Some((_, _, state)) = parts(&mut row.body) {
+            *state = state_after(*state, Some(WorkState::Unknown));
         }
     });
 }

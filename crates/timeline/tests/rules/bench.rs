@@ -205,13 +205,7 @@ pub(crate) fn prompt<'a>(key: &'a str, text: &str) -> Event<'a> {
 pub(crate) fn answer(key: &str, end: End) -> Event<'_> {
     Event::Answer {
         key,
-        answer: PromptAnswer::Ended {
-            end,
-            stop_reason: None,
-            failure: Failure::default(),
-            duration_ms: None,
-            usage: None,
-        },
+        answer: PromptAnswer::Ended(Ending::of(end)),
     }
 }
 
@@ -370,11 +364,7 @@ pub(crate) fn user_piece<'a>(message: Option<&'a str>, words: &str) -> Event<'a>
 pub(crate) fn ended(turn: Option<&str>, end: End) -> Event<'_> {
     Event::TurnEnded(TurnEnded {
         turn,
-        end,
-        stop_reason: None,
-        duration_ms: None,
-        failure: Failure::default(),
-        usage: None,
+        ending: Ending::of(end),
     })
 }
 

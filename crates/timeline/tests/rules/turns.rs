@@ -11,13 +11,11 @@ fn at_1_a_turn_is_one_row_that_opens_and_ends() {
     b.prompt("1", "Hi");
     let told = Event::Answer {
         key: "1",
-        answer: PromptAnswer::Ended {
-            end: End::Completed,
+        answer: PromptAnswer::Ended(Ending {
             stop_reason: Some("end_turn".into()),
-            failure: Failure::default(),
             duration_ms: Some(12),
-            usage: None,
-        },
+            ..Ending::of(End::Completed)
+        }),
     };
     b.now = 80;
     b.apply(told);
@@ -422,11 +420,11 @@ fn one_failure_whichever_copy_of_the_reason_comes_first() {
     };
     let by_notice = Event::TurnEnded(TurnEnded {
         turn: Some("a"),
-        end: End::Failed,
-        stop_reason: Some("error".into()),
-        duration_ms: None,
-        failure: failure(""),
-        usage: None,
+        ending: Ending {
+            stop_reason: Some("error".into()),
+            failure: failure(""),
+            ..Ending::of(End::Failed)
+        },
     });
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let mut b = Bench::new();
@@ -468,11 +466,10 @@ fn turns_the_answer_decides_over_a_notice_that_it_is_done() {
     b.named_prompt("1", "a", "One");
     b.apply(Event::TurnEnded(TurnEnded {
         turn: Some("a"),
-        end: End::Completed,
-        stop_reason: None,
-        duration_ms: Some(70),
-        failure: Failure::default(),
-        usage: None,
+        ending: Ending {
+            duration_ms: Some(70),
+            ..Ending::of(End::Completed)
+        },
     }));
     b.shows(&["1 turn prompt open", "1 user accepted \"One\""]);
     b.apply(answer("1", End::Refused));

@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use tapline_timeline::{
-    End, Event, Failure, HelperNews, Measure, TaskKind, TaskNews, ToolItem, ToolNews, ToolStatus, TurnEnded,
+    End, Ending, Event, HelperNews, Measure, TaskKind, TaskNews, ToolItem, ToolNews, ToolStatus, TurnEnded,
     WorkState,
 };
 use tapline_wire::{RawValue, Update, value};
@@ -152,11 +152,7 @@ fn update<'a>(update: &Update<'a>, facts: &mut Facts<'a>) {
     if update.kind.as_deref() == Some("usage_update") && origin().as_deref() == Some("task-notification") {
         facts.push(Event::TurnEnded(TurnEnded {
             turn: None,
-            end: End::Completed,
-            stop_reason: None,
-            duration_ms: None,
-            failure: Failure::default(),
-            usage: None,
+            ending: Ending::of(End::Completed),
         }));
     }
 }

@@ -6,7 +6,7 @@
 //! of its own.
 
 use tapline_timeline::{
-    Context, End, Event, Failure, HelperNews, SessionFacts, TaskKind, TaskNews, TurnEnded, WorkState,
+    Context, End, Ending, Event, HelperNews, SessionFacts, TaskKind, TaskNews, TurnEnded, WorkState,
 };
 use tapline_wire::{RawValue, Update, value};
 
@@ -102,11 +102,10 @@ fn notice<'a>(method: &str, params: &'a RawValue, facts: &mut Facts<'a>) -> bool
     match method.strip_prefix('_').unwrap_or(method) {
         "qwencode/end_turn" => facts.push(Event::TurnEnded(TurnEnded {
             turn: None,
-            end: End::Completed,
-            stop_reason: value::member_text(params, "stopReason"),
-            duration_ms: None,
-            failure: Failure::default(),
-            usage: None,
+            ending: Ending {
+                stop_reason: value::member_text(params, "stopReason"),
+                ..Ending::of(End::Completed)
+            },
         })),
         "qwen/notify/session/mode-update" => {
             let names = ["currentModeId", "modeId", "mode"];

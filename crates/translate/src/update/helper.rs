@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tapline_timeline::{Event, Failure, HelperNews, TurnEnded, WorkState};
+use tapline_timeline::{Ending, Event, HelperNews, TurnEnded, WorkState};
 use tapline_wire::value;
 
 use super::{Reading, unknown};
@@ -58,11 +58,10 @@ impl Translator {
         {
             let ended = TurnEnded {
                 turn: None,
-                end: self.end_of(reason.as_deref()),
-                stop_reason: reason,
-                duration_ms: None,
-                failure: Failure::default(),
-                usage: None,
+                ending: Ending {
+                    stop_reason: reason.clone(),
+                    ..Ending::of(self.end_of(reason.as_deref()))
+                },
             };
             io.event(child, Event::TurnEnded(ended));
         }

@@ -50,18 +50,13 @@ fn tell(io: &mut Io<'_>, reading: Reading<'_>, plan: Option<&str>, body: PlanBod
     io.event(reading.session, Event::Plan(PlanNews { turn, plan, body }));
 }
 
-/// The entries of a plan. One without text is left out.
+/// The steps of a plan. What is no step is left out; one of which nobody says how far it is has not begun.
 pub(crate) fn entries(list: &RawValue) -> Vec<PlanEntry> {
-    value::array(list)
-        .filter_map(|item| {
-            let text = value::member_text(item, "content")?.into_owned();
-            let status =
-                value::member_text(item, "status").map_or_else(|| "pending".to_owned(), Cow::into_owned);
-            Some(PlanEntry {
-                text,
-                status,
-                priority: value::member_text(item, "priority").map(Cow::into_owned),
-            })
-        })
-        .collect()
+    let steps = tapline_wire::PlanEntry::read_all(list).items.into_iter();
+    let step = |step: tapline_wire::PlanEntry<'_>| PlanEntry {
+        text: step.content.into_owned(),
+        status: step.status.map_or_else(|| "pending".to_owned(), Cow::into_owned),
+        priority: step.priority.map(Cow::into_owned),
+    };
+    steps.map(step).collect()
 }

@@ -29,14 +29,12 @@ pub(super) fn usage(
             replay,
         },
     );
-    let cost = update.fields.cost.filter(|_| !replay).and_then(|cost| {
-        let amount = value::member(cost, "amount").and_then(value::f64)?;
-        let currency = value::member_text(cost, "currency")
-            .unwrap_or_default()
-            .into_owned();
-        Some(Cost { amount, currency })
-    });
-    if let Some(cost) = cost {
+    let cost = update.fields.cost.filter(|_| !replay);
+    if let Some(cost) = cost.and_then(tapline_wire::Cost::read) {
+        let cost = Cost {
+            amount: cost.amount,
+            currency: cost.currency.unwrap_or_default().into_owned(),
+        };
         let usage = Usage {
             measure: Measure::Session,
             input: None,

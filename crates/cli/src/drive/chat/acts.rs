@@ -5,15 +5,19 @@ use tapline_agent::host::{OptionChoice, SessionOption, intent};
 use tapline_journal::Intent;
 use tapline_render::{Fold, Terminal, clean_line};
 use tapline_timeline::Body;
+use unicode_width::UnicodeWidthStr;
 
 use super::command::{Command, OURS, number};
 use super::prompts::gone_out;
-use super::screen::{Line, Tone};
+use super::screen::{Line, Tone, wrapped};
 use super::talk::{Leave, Talk, Wanted};
 use crate::Outcome;
 use crate::drive::inbox;
 use crate::failure::Failure;
 use crate::journal::failed;
+
+/// The column in which it stands what a command is for.
+const ABOUT: usize = 27;
 
 impl Talk<'_> {
     pub(super) fn act(&mut self, command: Command) -> Outcome {
@@ -50,7 +54,26 @@ impl Talk<'_> {
     fn entry(&mut self, name: &str, about: &str) {
         let name = clean_line(name, self.unicode());
         let about = clean_line(about, self.unicode());
-        self.print(&Line::of(Tone::Bold, format!("  {name:<24}")).and(Tone::Dim, format!(" {about}")));
+        // Where a line has no room for all of it, it goes on under its own column, or under the name on a narrow terminal.
+        let width = usize::from(self.told.terminal().width);
+        let column = if width >= 2 * ABOUT { ABOUT } else { 4 };
+        let name = format!("  {name:<24}");
+        let mut pieces = wrapped(&about, width.saturating_sub(column)).into_iter();
+        let first = if name.width() < column {
+            pieces.next()
+        } else {
+            None
+        };
+        let mut line = Line::of(Tone::Bold, name.trim_end());
+        if let Some(first) = first {
+            let pad = " ".repeat(column - name.trim_end().width());
+            line = line.and(Tone::Dim, pad + first.trim_end());
+        }
+        self.print(&line);
+        for piece in pieces {
+            let rest = format!("{:column$}{}", "", piece.trim_end());
+            self.print(&Line::of(Tone::Dim, rest));
+        }
     }
 
     fn help(&mut self) {

@@ -35,13 +35,13 @@ mod writer;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 
-use tapline_render::Fold;
+use tapline_agent::config::Config;
 
 use super::agent::{AgentArgs, SettingArgs, Wanted};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::journal::open;
-use crate::terminal::{Color, ViewArgs};
+use crate::terminal::ViewArgs;
 use talk::Talk;
 
 /// Talk with an agent
@@ -51,7 +51,7 @@ use talk::Talk;
 Exit codes: 76 the agent could not be set up · 77 not signed in · 130 interrupted"
 )]
 pub(crate) struct Args {
-    /// An agent of the catalogue (see `tapline agents`)
+    /// An agent of the catalogue (see `tapline agents`); without one, that of the setting `agent`
     #[arg(value_name = "AGENT", conflicts_with = "command")]
     name: Option<String>,
     /// Go on with this session: its id, a beginning of it, or `last`
@@ -91,8 +91,6 @@ pub(crate) struct Start<'a> {
     pub(crate) which: Which<'a>,
     /// An agent that no longer has the session is given the chat so far as context.
     pub(crate) afresh: bool,
-    pub(crate) color: Color,
-    pub(crate) fold: Fold,
 }
 
 /// Whether there is somebody to talk with.
@@ -101,8 +99,9 @@ pub(crate) fn has_terminal() -> bool {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let config = args.agent.config()?;
-    let wanted = match (&args.name, args.command.as_slice(), &config.agent.value) {
+    let config = args.agent.config(args.view.flags())?;
+    let default = config.agent.value.clone();
+    let wanted = match (&args.name, args.command.as_slice(), &default) {
         (Some(name), ..) => Some(Wanted::Named(name)),
         (None, [_, ..], _) => Some(Wanted::Command(&args.command)),
         (None, [], _) if args.resume.is_some() => None,
@@ -112,24 +111,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
             return Err(Failure::Usage(what.to_owned()));
         }
     };
-    begin(Start {
+    let start = Start {
         agent: &args.agent,
         settings: &args.settings,
         wanted,
         which: args.resume.as_deref().map_or(Which::New, Which::Resumed),
         afresh: !args.no_context,
-        color: args.view.color,
-        fold: args.view.fold(),
-    })
+    };
+    begin(start, config)
 }
 
 /// Talks until somebody has had enough.
-pub(crate) fn begin(start: Start<'_>) -> Outcome {
+pub(crate) fn begin(start: Start<'_>, config: Config) -> Outcome {
     if !has_terminal() {
         let what = "a chat needs a terminal on standard input and output; `tapline exec` gives an agent one prompt without one";
         return Err(Failure::Usage(what.to_owned()));
     }
-    let config = start.agent.config()?;
     let (home, journal) = open()?;
     Talk::begin(start, config, home.root(), journal)?.run()
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tapline_agent::config::Config;
 use tapline_agent::host::{Offer, intent};
 use tapline_journal::{Intent, IntentId, Journal};
-use tapline_render::{Fold, clean};
+use tapline_render::clean;
 use tapline_timeline::{Row, RowId, SessionId};
 
 use super::command::{Command, OURS, Typed, read};
@@ -27,7 +27,7 @@ use crate::drive::queue;
 use crate::drive::turn::{outcome, post};
 use crate::failure::Failure;
 use crate::journal::{find, wrap::secrets};
-use crate::terminal::{Color, folded, of_standard_output};
+use crate::terminal::configured;
 
 /// How long one look for changes waits; a change is seen at once.
 const LOOK: Duration = Duration::from_millis(500);
@@ -100,16 +100,7 @@ impl<'a> Talk<'a> {
         home: &std::path::Path,
         journal: Arc<dyn Journal>,
     ) -> Result<Self, Failure> {
-        // Flags beat what is set.
-        let color = match start.color {
-            Color::Auto => config.color.value.into(),
-            color => color,
-        };
-        let fold = match start.fold {
-            Fold::Usual => folded(config.fold.value),
-            fold => fold,
-        };
-        let mut terminal = of_standard_output(color, fold);
+        let mut terminal = configured(&config);
         let screen = Screen::new(terminal.color);
         if screen.is_drawn_on() {
             terminal.width = u16::try_from(screen.width()).unwrap_or(u16::MAX);

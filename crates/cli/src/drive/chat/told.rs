@@ -321,6 +321,7 @@ mod tests {
             color: false,
             unicode: true,
             fold: Fold::Usual,
+            minutes_east: 0,
         })
     }
 

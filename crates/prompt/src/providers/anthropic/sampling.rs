@@ -17,15 +17,11 @@ impl Sampling {
     /// The settings of the call, as far as Anthropic has them at all.
     pub(super) fn read(call: &Call<'_>, log: &mut Log) -> Self {
         let options = call.options;
-        for (feature, is_set) in [
+        log.unsupported([
             ("frequencyPenalty", options.frequency_penalty.is_some()),
             ("presencePenalty", options.presence_penalty.is_some()),
             ("seed", options.seed.is_some()),
-        ] {
-            if is_set {
-                log.warn(Warning::unsupported(feature));
-            }
-        }
+        ]);
         let mut temperature = options.temperature.clone();
         if let Some(given) = &options.temperature {
             let value = given.as_f64();

@@ -23,17 +23,13 @@ const LOGPROBS: &str = "message.output_text.logprobs";
 pub(super) fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError> {
     let options = call.options;
     let model = Model::named(call.model);
-    for (feature, is_set) in [
+    log.unsupported([
         ("topK", options.top_k.is_some()),
         ("seed", options.seed.is_some()),
         ("presencePenalty", options.presence_penalty.is_some()),
         ("frequencyPenalty", options.frequency_penalty.is_some()),
         ("stopSequences", options.stop_sequences.is_some()),
-    ] {
-        if is_set {
-            log.warn(Warning::unsupported(feature));
-        }
-    }
+    ]);
     let own = ResponsesOptions::read(&Options::of(options.provider_options.as_ref(), PROVIDER))?;
     let known_efforts: Vec<_> = model
         .efforts

@@ -24,16 +24,12 @@ pub(super) fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError>
     let service_tier = own.word("serviceTier", &["default", "priority"])?;
     let parallel = own.read::<bool>("parallel_function_calling")?;
     let search = search_parameters(&own)?;
-    for (feature, is_set) in [
+    log.unsupported([
         ("topK", options.top_k.is_some()),
         ("frequencyPenalty", options.frequency_penalty.is_some()),
         ("presencePenalty", options.presence_penalty.is_some()),
         ("stopSequences", options.stop_sequences.is_some()),
-    ] {
-        if is_set {
-            log.warn(Warning::unsupported(feature));
-        }
-    }
+    ]);
     let messages = messages(call, log)?;
     let tools = chat::tools(options, |tool| {
         Err(Warning::unsupported(format!(

@@ -52,15 +52,11 @@ pub(super) fn build(call: &Call<'_>, log: &mut Log) -> Result<Request, SdkError>
             .get_or_insert_default()
             .push("reasoning.encrypted_content".into());
     }
-    for (feature, is_set) in [
+    log.unsupported([
         ("frequencyPenalty", options.frequency_penalty.is_some()),
         ("presencePenalty", options.presence_penalty.is_some()),
         ("stopSequences", options.stop_sequences.is_some()),
-    ] {
-        if is_set {
-            log.warn(Warning::unsupported(feature));
-        }
-    }
+    ]);
     let input = input(call, log)?;
     let (tools, choice) = tools(options, log);
     let format = chat::json_format(options).map(|format| match &format.schema {

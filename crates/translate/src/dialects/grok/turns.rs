@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use tapline_timeline::{Detail, End, Event, Failure, Measure, Time, TurnEnded, Usage};
+use tapline_timeline::{Detail, End, Ending, Event, Failure, Measure, Time, TurnEnded, Usage};
 use tapline_wire::session::PromptAnswer;
 use tapline_wire::{AgentError, RawValue, Update, value};
 
@@ -212,11 +212,13 @@ pub(super) fn completed<'a>(
     };
     facts.push(Event::TurnEnded(TurnEnded {
         turn,
-        end: ended,
-        stop_reason: reason,
-        duration_ms: number(update, "elapsed_ms"),
-        failure,
-        usage: value::member(update, "usage").and_then(usage),
+        ending: Ending {
+            end: ended,
+            stop_reason: reason,
+            duration_ms: number(update, "elapsed_ms"),
+            failure,
+            usage: value::member(update, "usage").and_then(usage),
+        },
     }));
 }
 
