@@ -416,10 +416,10 @@ fn terminal_piece<'a>(update: &Update<'a>) -> Option<(Cow<'a, str>, &'a RawValue
         return None;
     }
     let meta = update.fields.meta.or(update.meta)?;
-    let mark =
-        value::member(meta, "terminal_output").or_else(|| value::member(meta, "terminal_output_delta"))?;
-    let raw = value::member(mark, "data").filter(|raw| raw.get().starts_with('"'))?;
-    Some((value::member(mark, "terminal_id").and_then(value::name)?, raw))
+    let [whole, delta] = value::pick(meta, ["terminal_output", "terminal_output_delta"]);
+    let [data, terminal] = value::pick(whole.or(delta)?, ["data", "terminal_id"]);
+    let raw = data.filter(|raw| raw.get().starts_with('"'))?;
+    Some((terminal.and_then(value::name)?, raw))
 }
 
 fn has_exit(update: &Update<'_>) -> bool {

@@ -3,18 +3,18 @@
 
 mod common;
 
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tapline_timeline::{Answer, QuestionAnswer};
 use tapline_translate::{Reply, dialects};
+use tapline_wire::{OwnedRawValue, RawValue};
 
 use common::grok::{S, Talk};
 
 const METHODS: [&str; 2] = ["_x.ai/ask_user_question", "x.ai/ask_user_question"];
 const PLANS: [&str; 2] = ["_x.ai/exit_plan_mode", "x.ai/exit_plan_mode"];
 
-fn raw(value: &Value) -> Box<RawValue> {
-    RawValue::from_string(value.to_string()).unwrap()
+fn raw(value: &Value) -> OwnedRawValue {
+    RawValue::parse(&value.to_string()).unwrap().to_owned()
 }
 
 fn reply(method: &str, params: &Value, answer: Option<&Answer>) -> Reply {

@@ -60,7 +60,9 @@ fn from_data(data: &RawValue) -> Option<Cow<'_, str>> {
 
 /// All that an error answer holds. `null` is nothing: a row that held it would not be the same when it is read back.
 fn whole(error: &AgentError<'_>) -> Option<Json> {
-    (error.raw.get() != "null").then(|| Json::new(error.raw))
+    (error.raw.get() != "null")
+        .then(|| crate::parts::json(error.raw))
+        .flatten()
 }
 
 impl Translator {

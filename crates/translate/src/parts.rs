@@ -92,6 +92,12 @@ pub(crate) fn part(block: &Block<'_>, blobs: Blobs<'_>) -> Part {
     }
 }
 
+/// A value as a row keeps it.
+pub(crate) fn json(raw: &RawValue) -> Option<Json> {
+    // What was read from a line is JSON: it is always some.
+    Json::parse(raw.get()).ok()
+}
+
 fn custom(raw: &RawValue) -> Part {
     let kind = value::member_text(raw, "type").unwrap_or_default();
     Part::Custom {
@@ -173,7 +179,7 @@ pub(crate) fn raw_output(raw: &RawValue, content: Option<&RawValue>) -> RawOutpu
     if !value::is_null(raw) && !holds_data(raw, content) {
         out.result = Some(ToolResult {
             kind: "json".to_owned(),
-            value: Some(Json::new(raw)),
+            value: json(raw),
         });
     }
     out

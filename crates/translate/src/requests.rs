@@ -145,7 +145,7 @@ impl Translator {
             title: permission.tool.title.as_deref().map(Cow::Borrowed),
             text: None,
             tool_kind: permission.tool.kind.as_deref().map(Cow::Borrowed),
-            input: permission.tool.raw_input.map(tapline_timeline::Json::new),
+            input: permission.tool.raw_input.and_then(parts::json),
             content,
             locations: permission.tool.locations.map(locations).unwrap_or_default(),
             options: options.collect(),

@@ -43,13 +43,13 @@ impl Translator {
 
 /// Mode and model, as the answer to a set-up call or an update of the options has them.
 pub(crate) fn settings(object: &RawValue) -> SessionFacts<'_> {
-    let text = |path: &[&str]| value::path(object, path).and_then(value::text);
+    let [modes, models, options] = value::pick(object, ["modes", "models", "configOptions"]);
     let mut facts = SessionFacts {
-        mode: text(&["modes", "currentModeId"]),
-        model: text(&["models", "currentModelId"]),
+        mode: modes.and_then(|modes| value::member_text(modes, "currentModeId")),
+        model: models.and_then(|models| value::member_text(models, "currentModelId")),
         ..SessionFacts::default()
     };
-    if let Some(options) = value::member(object, "configOptions") {
+    if let Some(options) = options {
         let (mode, model) = options_of(options);
         facts.mode = facts.mode.or(mode);
         facts.model = facts.model.or(model);
@@ -61,8 +61,11 @@ pub(crate) fn settings(object: &RawValue) -> SessionFacts<'_> {
 pub(crate) fn options_of(options: &RawValue) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
     let (mut mode, mut model) = (None, None);
     for option in value::array(options) {
-        let current = || value::member_text(option, "currentValue");
-        let category = value::member_text(option, "category").or_else(|| value::member_text(option, "id"));
+        let [current, category, id] = value::pick(option, ["currentValue", "category", "id"]);
+        let current = || current.and_then(value::text);
+        let category = category
+            .and_then(value::text)
+            .or_else(|| id.and_then(value::text));
         match category.as_deref() {
             Some("mode") => mode = mode.or_else(current),
             Some("model") => model = model.or_else(current),

@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 
+use crate::raw::RawValue;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use crate::cursor::{Broken, Cursor};
 use crate::value;
@@ -37,7 +37,7 @@ impl<T> List<T> {
         walk: impl Fn(&mut Cursor<'a>) -> Result<Option<T>, Broken>,
     ) -> Self {
         let mut list = Self::default();
-        let mut cursor = Cursor::new(raw.get());
+        let mut cursor = Cursor::within(raw);
         let one = !cursor.eat(b'[');
         if (one && value::is_null(raw)) || (!one && cursor.eat(b']')) {
             return list;
@@ -46,7 +46,7 @@ impl<T> List<T> {
             match walk(&mut cursor) {
                 Ok(Some(item)) => list.items.push(item),
                 Ok(None) => list.broken += 1,
-                // Not in a value that `serde_json` has checked.
+                // Not in a value that was checked.
                 Err(Broken) => return list,
             }
             if one || !cursor.eat(b',') {
@@ -130,7 +130,7 @@ impl<'a> Block<'a> {
 
     /// Reads a block; a bare string is a block of text. None if it is nothing like a block.
     pub fn read(raw: &'a RawValue) -> Option<Self> {
-        Self::walk(&mut Cursor::new(raw.get())).ok()?
+        Self::walk(&mut Cursor::within(raw)).ok()?
     }
 
     /// Reads one block, or a list of them.
@@ -380,7 +380,7 @@ pub enum ToolContent<'a> {
 impl<'a> ToolContent<'a> {
     /// Reads one part. A bare block, which some agents send, is a block.
     pub fn read(raw: &'a RawValue) -> Option<Self> {
-        Self::walk(&mut Cursor::new(raw.get())).ok()?
+        Self::walk(&mut Cursor::within(raw)).ok()?
     }
 
     /// Reads what a tool holds. Instead of the list that it should be, a single part will do.

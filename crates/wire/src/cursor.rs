@@ -1,11 +1,12 @@
 //! A place in a JSON text, and the steps from it that the readers of this crate need.
 //!
-//! The cursor knows objects, arrays and strings, because those are what the fast path is made of. Every other value
-//! goes to `serde_json` as a raw value: it checks the grammar, and it does not recurse while it skips.
+//! A cursor in a text that nobody has looked at checks every byte that it passes ([`Cursor::new`]); in a raw value, which was
+//! checked before, it takes the text on trust ([`Cursor::within`]).
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
+use crate::check::{find_special, skip, value_end};
+use crate::raw::RawValue;
 
 /// The text is not JSON at the place the cursor has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,11 +17,32 @@ pub(crate) struct Broken;
 pub(crate) struct Cursor<'a> {
     text: &'a str,
     at: usize,
+    /// The text was checked before.
+    checked: bool,
 }
 
 impl<'a> Cursor<'a> {
+    /// At the beginning of a text that may be anything.
     pub(crate) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self {
+            text,
+            at: 0,
+            checked: false,
+        }
+    }
+
+    /// At the beginning of a value.
+    pub(crate) fn within(raw: &'a RawValue) -> Self {
+        Self::trusting(raw.get())
+    }
+
+    /// At the beginning of a text that was checked before.
+    pub(crate) fn trusting(text: &'a str) -> Self {
+        Self {
+            text,
+            at: 0,
+            checked: true,
+        }
     }
 
     /// Where the cursor stands, in bytes.
@@ -204,15 +226,42 @@ impl<'a> Cursor<'a> {
     /// Reads any value as raw text.
     #[inline]
     pub(crate) fn raw(&mut self) -> Result<&'a RawValue, Broken> {
-        let rest = self.text.get(self.at..).ok_or(Broken)?;
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&'a RawValue>();
-        match values.next() {
-            Some(Ok(raw)) => {
-                self.at += values.byte_offset();
-                Ok(raw)
-            }
-            _ => Err(Broken),
+        self.peek();
+        let start = self.at;
+        self.step_over()?;
+        Ok(RawValue::checked(self.span(start, self.at)))
+    }
+
+    /// Steps over a value, and gives what stands in it at the end of a path of members; of two of one name the last counts.
+    pub(crate) fn follow(&mut self, path: &[&str]) -> Result<Option<&'a RawValue>, Broken> {
+        let Some((name, path)) = path.split_first() else {
+            return self.raw().map(Some);
+        };
+        if self.peek() != Some(b'{') {
+            return self.raw().map(|_| None);
         }
+        let mut found = None;
+        self.object(|cursor, key| {
+            if key == *name {
+                found = cursor.follow(path)?;
+            } else {
+                cursor.peek();
+                cursor.step_over()?;
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Steps over the value on whose first byte the cursor stands.
+    fn step_over(&mut self) -> Result<(), Broken> {
+        let bytes = self.text.as_bytes();
+        self.at = if self.checked {
+            skip(bytes, self.at)
+        } else {
+            value_end(bytes, self.at).ok_or(Broken)?
+        };
+        Ok(())
     }
 }
 
@@ -222,58 +271,4 @@ fn hex(bytes: &[u8], at: usize) -> Result<u32, Broken> {
     digits.iter().try_fold(0, |unit, &digit| {
         Ok(unit << 4 | char::from(digit).to_digit(16).ok_or(Broken)?)
     })
-}
-
-const ONES: u64 = u64::from_ne_bytes([1; 8]);
-const HIGH: u64 = ONES << 7;
-
-/// How many bytes stand before the first one that ends or interrupts a string: a quote, a backslash, a control
-/// character. Without one, all of them.
-///
-/// Eight bytes are looked at at a time. A borrow between the bytes can only ever mark a byte *above* a true
-/// match, so the lowest mark is always right.
-#[inline]
-fn find_special(bytes: &[u8]) -> usize {
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let control = word.wrapping_sub(ONES * 0x20) & !word;
-        let quote = word ^ (ONES * b'"' as u64);
-        let quote = quote.wrapping_sub(ONES) & !quote;
-        let escape = word ^ (ONES * b'\\' as u64);
-        let escape = escape.wrapping_sub(ONES) & !escape;
-        let marks = (control | quote | escape) & HIGH;
-        if marks != 0 {
-            return index * 8 + marks.trailing_zeros() as usize / 8;
-        }
-    }
-    let tail = rest
-        .iter()
-        .position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\');
-    words.len() * 8 + tail.unwrap_or(rest.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::find_special;
-
-    #[test]
-    fn the_first_special_byte_is_found_wherever_it_stands() {
-        for length in 0..40 {
-            for filler in [b'a', b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xff] {
-                let plain = vec![filler; length];
-                assert_eq!(find_special(&plain), length);
-                for at in 0..length {
-                    for special in [0, 1, 0x1f, b'"', b'\\'] {
-                        let mut bytes = plain.clone();
-                        bytes[at] = special;
-                        if let Some(next) = bytes.get_mut(at + 1) {
-                            *next = b'"';
-                        }
-                        assert_eq!(find_special(&bytes), at, "{special} among {filler}");
-                    }
-                }
-            }
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
+use crate::raw::RawValue;
 
 use crate::content::List;
 use crate::value;

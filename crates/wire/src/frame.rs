@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde_json::value::RawValue;
+use crate::raw::RawValue;
 use thiserror::Error;
 
 use crate::cursor::{Broken, Cursor};
@@ -61,7 +61,7 @@ pub enum Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// The parameters as they stand in the line. For an [`Update`] this costs a second look at them.
+    /// The parameters as they stand in the line.
     pub fn raw(&self) -> Option<&'a RawValue> {
         match self {
             Self::None => None,

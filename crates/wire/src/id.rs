@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::raw::RawValue;
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
 /// The id of a request, as it stands on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

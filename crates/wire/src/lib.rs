@@ -8,9 +8,9 @@
 //!
 //! Reading is one pass that borrows from the line. A frame of a streamed word costs a few hundred nanoseconds,
 //! since nothing is copied, no tree of values is built, and what the caller may never look at stays raw text.
-//! The few levels that every frame has (the envelope, `params`, `update`) are walked by a small cursor; every
-//! value below them is checked and skipped by `serde_json`, which does so without recursion, so that nesting of
-//! any depth is only data.
+//! The few levels that every frame has (the envelope, `params`, `update`) are walked by a small cursor, and every
+//! value below them is checked and skipped, without recursion, so that nesting of any depth is only data. Whoever looks
+//! into such a [`RawValue`] later takes it on trust: a line is checked once.
 //!
 //! ```
 //! use tapline_wire::{Block, Frame, Line, LineReader, Params, read};
@@ -47,6 +47,7 @@
 
 #![forbid(unsafe_code)]
 
+mod check;
 pub mod client;
 pub mod content;
 mod cursor;
@@ -56,6 +57,7 @@ pub mod id;
 pub mod line;
 pub mod permission;
 pub mod question;
+mod raw;
 pub mod session;
 pub mod update;
 pub mod value;
@@ -67,5 +69,5 @@ pub use id::{Id, OwnedId};
 pub use line::{LINE_LIMIT, Line, LineReader, PREFIX_LIMIT};
 pub use permission::{Permission, PermissionFault, PermissionOption};
 pub use question::{Elicitation, Question, QuestionKind, QuestionOption};
-pub use serde_json::value::RawValue;
+pub use raw::{OwnedRawValue, RawValue};
 pub use update::{Patch, Update, UpdateFields};

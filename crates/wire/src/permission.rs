@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
+use crate::raw::RawValue;
 use thiserror::Error;
 
 use crate::content::ToolContent;

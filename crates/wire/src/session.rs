@@ -3,17 +3,19 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
+use crate::raw::RawValue;
 
 use crate::content::{Block, List};
 use crate::value;
 
-fn some<'a>(object: &'a RawValue, name: &str) -> Option<&'a RawValue> {
-    value::member(object, name).filter(|member| !value::is_null(member))
+/// Members of an object in one walk; `null` reads as absent.
+fn pick<'a, const N: usize>(object: &'a RawValue, names: [&str; N]) -> [Option<&'a RawValue>; N] {
+    value::pick(object, names).map(|member| member.filter(|member| !value::is_null(member)))
 }
 
-fn name<'a>(object: &'a RawValue, key: &str) -> Option<Cow<'a, str>> {
-    value::member(object, key).and_then(value::name)
+fn some<'a>(object: &'a RawValue, name: &str) -> Option<&'a RawValue> {
+    let [member] = pick(object, [name]);
+    member
 }
 
 /// Who a client or an agent says it is.
@@ -30,10 +32,11 @@ pub struct Implementation<'a> {
 impl<'a> Implementation<'a> {
     /// Reads `clientInfo` or `agentInfo`.
     pub fn read(raw: &'a RawValue) -> Self {
+        let [name, title, version] = pick(raw, ["name", "title", "version"]);
         Self {
-            name: value::member_text(raw, "name"),
-            title: value::member_text(raw, "title"),
-            version: name(raw, "version"),
+            name: name.and_then(value::text),
+            title: title.and_then(value::text),
+            version: version.and_then(value::name),
         }
     }
 }
@@ -54,13 +57,13 @@ pub struct InitializeParams<'a> {
 impl<'a> InitializeParams<'a> {
     /// Reads the parameters.
     pub fn read(params: &'a RawValue) -> Self {
+        let names = ["protocolVersion", "clientInfo", "clientCapabilities", "_meta"];
+        let [version, info, capabilities, meta] = pick(params, names);
         Self {
-            protocol_version: some(params, "protocolVersion").and_then(value::u64),
-            client_info: some(params, "clientInfo")
-                .map(Implementation::read)
-                .unwrap_or_default(),
-            capabilities: some(params, "clientCapabilities"),
-            meta: some(params, "_meta"),
+            protocol_version: version.and_then(value::u64),
+            client_info: info.map(Implementation::read).unwrap_or_default(),
+            capabilities,
+            meta,
         }
     }
 }
@@ -83,16 +86,22 @@ pub struct InitializeAnswer<'a> {
 impl<'a> InitializeAnswer<'a> {
     /// Reads the result.
     pub fn read(result: &'a RawValue) -> Self {
+        let names = [
+            "protocolVersion",
+            "agentInfo",
+            "agentCapabilities",
+            "authMethods",
+            "_meta",
+        ];
+        let [version, info, capabilities, methods, meta] = pick(result, names);
         Self {
-            protocol_version: some(result, "protocolVersion").and_then(value::u64),
-            agent_info: some(result, "agentInfo")
-                .map(Implementation::read)
-                .unwrap_or_default(),
-            capabilities: some(result, "agentCapabilities"),
-            auth_methods: some(result, "authMethods")
+            protocol_version: version.and_then(value::u64),
+            agent_info: info.map(Implementation::read).unwrap_or_default(),
+            capabilities,
+            auth_methods: methods
                 .map(|list| List::read(list, AuthMethod::read))
                 .unwrap_or_default(),
-            meta: some(result, "_meta"),
+            meta,
         }
     }
 
@@ -127,10 +136,11 @@ pub struct AuthMethod<'a> {
 
 impl<'a> AuthMethod<'a> {
     fn read(raw: &'a RawValue) -> Option<Self> {
+        let [id, name, description] = pick(raw, ["id", "name", "description"]);
         Some(Self {
-            id: name(raw, "id")?,
-            name: value::member_text(raw, "name"),
-            description: value::member_text(raw, "description"),
+            id: id.and_then(value::name)?,
+            name: name.and_then(value::text),
+            description: description.and_then(value::text),
             raw,
         })
     }
@@ -150,10 +160,11 @@ pub struct SessionParams<'a> {
 impl<'a> SessionParams<'a> {
     /// Reads the parameters.
     pub fn read(params: &'a RawValue) -> Self {
+        let [session_id, cwd, meta] = pick(params, ["sessionId", "cwd", "_meta"]);
         Self {
-            session_id: name(params, "sessionId"),
-            cwd: value::member_text(params, "cwd"),
-            meta: some(params, "_meta"),
+            session_id: session_id.and_then(value::name),
+            cwd: cwd.and_then(value::text),
+            meta,
         }
     }
 }
@@ -176,12 +187,14 @@ pub struct SessionAnswer<'a> {
 impl<'a> SessionAnswer<'a> {
     /// Reads the result.
     pub fn read(result: &'a RawValue) -> Self {
+        let names = ["sessionId", "modes", "models", "configOptions", "_meta"];
+        let [session_id, modes, models, config_options, meta] = pick(result, names);
         Self {
-            session_id: name(result, "sessionId"),
-            modes: some(result, "modes"),
-            models: some(result, "models"),
-            config_options: some(result, "configOptions"),
-            meta: some(result, "_meta"),
+            session_id: session_id.and_then(value::name),
+            modes,
+            models,
+            config_options,
+            meta,
         }
     }
 }
@@ -202,12 +215,12 @@ pub struct PromptParams<'a> {
 impl<'a> PromptParams<'a> {
     /// Reads the parameters.
     pub fn read(params: &'a RawValue) -> Self {
-        let raw_blocks = some(params, "prompt");
+        let [session_id, raw_blocks, meta] = pick(params, ["sessionId", "prompt", "_meta"]);
         Self {
-            session_id: name(params, "sessionId"),
+            session_id: session_id.and_then(value::name),
             blocks: raw_blocks.map(Block::read_all).unwrap_or_default(),
             raw_blocks,
-            meta: some(params, "_meta"),
+            meta,
         }
     }
 }
@@ -228,12 +241,12 @@ pub struct PromptAnswer<'a> {
 impl<'a> PromptAnswer<'a> {
     /// Reads the result.
     pub fn read(result: &'a RawValue) -> Self {
-        let raw_usage = some(result, "usage");
+        let [stop_reason, raw_usage, meta] = pick(result, ["stopReason", "usage", "_meta"]);
         Self {
-            stop_reason: value::member_text(result, "stopReason"),
+            stop_reason: stop_reason.and_then(value::text),
             usage: raw_usage.and_then(Usage::read),
             raw_usage,
-            meta: some(result, "_meta"),
+            meta,
         }
     }
 }
@@ -258,14 +271,23 @@ pub struct Usage {
 impl Usage {
     /// Reads the counts; none if the value is no object.
     pub fn read(raw: &RawValue) -> Option<Self> {
-        let count = |name| some(raw, name).and_then(value::u64);
-        value::is_object(raw).then(|| Self {
-            total: count("totalTokens"),
-            input: count("inputTokens"),
-            output: count("outputTokens"),
-            thought: count("thoughtTokens"),
-            cached_read: count("cachedReadTokens"),
-            cached_write: count("cachedWriteTokens"),
+        let names = [
+            "totalTokens",
+            "inputTokens",
+            "outputTokens",
+            "thoughtTokens",
+            "cachedReadTokens",
+            "cachedWriteTokens",
+        ];
+        let counts = value::pick(raw, names).map(|count| count.and_then(value::u64));
+        let [total, input, output, thought, cached_read, cached_write] = counts;
+        value::is_object(raw).then_some(Self {
+            total,
+            input,
+            output,
+            thought,
+            cached_read,
+            cached_write,
         })
     }
 }

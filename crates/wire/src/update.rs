@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
+use crate::raw::RawValue;
 
 use crate::cursor::{Broken, Cursor};
 use crate::value::Members;
@@ -94,7 +94,7 @@ pub struct Update<'a> {
 impl<'a> Update<'a> {
     /// Reads the parameters of an update; none if they are no object.
     pub fn read(params: &'a RawValue) -> Option<Self> {
-        let mut cursor = Cursor::new(params.get());
+        let mut cursor = Cursor::within(params);
         if cursor.peek() != Some(b'{') {
             return None;
         }
@@ -140,14 +140,14 @@ impl<'a> Update<'a> {
         Ok(())
     }
 
-    /// The parameters as they stand in the line. This looks at them a second time.
+    /// The parameters as they stand in the line.
     pub fn raw_params(&self) -> Option<&'a RawValue> {
-        serde_json::from_str(self.params).ok()
+        (!self.params.is_empty()).then(|| RawValue::checked(self.params))
     }
 
-    /// The update as it stands in the line; none if it is no object. This looks at it a second time.
+    /// The update as it stands in the line; none if it is no object.
     pub fn raw_update(&self) -> Option<&'a RawValue> {
-        serde_json::from_str(self.update).ok()
+        (!self.update.is_empty()).then(|| RawValue::checked(self.update))
     }
 
     /// A member of the update by its name, for what [`UpdateFields`] does not know. This looks at the update a second
@@ -258,7 +258,7 @@ impl<'a> UpdateFields<'a> {
     /// Reads the members of an object that has the shape of an update, such as the tool call of a permission; none if
     /// it is no object.
     pub fn read(object: &'a RawValue) -> Option<Self> {
-        let mut cursor = Cursor::new(object.get());
+        let mut cursor = Cursor::within(object);
         let mut fields = Self::default();
         cursor
             .object(|cursor, name| fields.member(cursor, &name))

@@ -5,13 +5,13 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
+use crate::raw::RawValue;
 
 use crate::cursor::Cursor;
 
 /// The text of a string. Half of a surrogate pair, which JSON can spell and text cannot hold, becomes U+FFFD.
 pub fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    Cursor::new(raw.get()).text().ok().flatten()
+    Cursor::within(raw).text().ok().flatten()
 }
 
 /// What names something: the text of a string, or a number in its own spelling.
@@ -87,7 +87,7 @@ pub fn is_array(raw: &RawValue) -> bool {
 
 /// The items of an array; none if the value is no array.
 pub fn array(raw: &RawValue) -> Items<'_> {
-    let mut cursor = Cursor::new(raw.get());
+    let mut cursor = Cursor::within(raw);
     let open = cursor.eat(b'[') && !cursor.eat(b']');
     Items { cursor, open }
 }
@@ -116,9 +116,9 @@ pub fn pick<'a, const N: usize>(raw: &'a RawValue, names: [&str; N]) -> [Option<
     picked
 }
 
-/// The value at the end of a path of members.
+/// The value at the end of a path of members, in one walk; each step as [`member`] takes it.
 pub fn path<'a>(raw: &'a RawValue, names: &[&str]) -> Option<&'a RawValue> {
-    names.iter().try_fold(raw, |value, name| member(value, name))
+    Cursor::within(raw).follow(names).ok().flatten()
 }
 
 /// The text of the member `name`.
@@ -155,7 +155,7 @@ pub struct Members<'a> {
 
 impl<'a> Members<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        let mut cursor = Cursor::new(text);
+        let mut cursor = Cursor::trusting(text);
         let open = cursor.eat(b'{') && !cursor.eat(b'}');
         Self { cursor, open }
     }

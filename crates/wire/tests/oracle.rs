@@ -466,7 +466,9 @@ fn keeps<T: DeserializeOwned + Serialize>(line: &str, method: Option<&str>) -> V
 #[test]
 fn the_strict_types_understand_every_line_that_a_client_writes() {
     let id = &Id::Integer(3);
-    let raw = |source: &'static str| -> &'static RawValue { serde_json::from_str(source).unwrap() };
+    let raw = |source: &'static str| -> &'static serde_json::value::RawValue {
+        serde_json::from_str(source).unwrap()
+    };
     let info = ClientInfo {
         name: "tapline",
         title: "Tapline",

@@ -45,9 +45,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use serde_json::value::RawValue;
 use tapline_journal::Journal;
 use tapline_timeline::{Request, Row, SessionId, Tool};
-use tapline_wire::RawValue;
 
 use crate::catalogue::Launch;
 use crate::wrap::End;

@@ -262,7 +262,8 @@ mod tests {
 
     fn offer(answer: &serde_json::Value) -> Offer {
         let mut offer = Offer::default();
-        offer.set_up(&serde_json::value::to_raw_value(answer).expect("JSON"));
+        let answer = serde_json::to_string(answer).expect("JSON");
+        offer.set_up(RawValue::parse(&answer).expect("JSON"));
         offer
     }
 

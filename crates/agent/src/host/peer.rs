@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indexmap::IndexMap;
 use tapline_recorder::Dialect;
 use tapline_wire::client::AUTH_REQUIRED;
-use tapline_wire::{AgentError, Id, OwnedId, RawValue, TooLongHint};
+use tapline_wire::{AgentError, Id, OwnedId, OwnedRawValue, RawValue, TooLongHint};
 
 /// How many of our calls may wait for an answer.
 pub const PENDING_CALLS: usize = 128;
@@ -301,7 +301,7 @@ impl<P, R> Peer<P, R> {
 }
 
 /// A raw value that owns itself.
-pub(super) fn own(raw: Option<&RawValue>) -> Option<Box<RawValue>> {
+pub(super) fn own(raw: Option<&RawValue>) -> Option<OwnedRawValue> {
     raw.map(RawValue::to_owned)
 }
 

@@ -124,11 +124,13 @@ fn value_of(question: &Question<'_>, given: &QuestionAnswer) -> Result<Option<Va
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tapline_wire::Id;
+    use tapline_wire::{Id, OwnedRawValue};
 
-    fn ask(schema: Value) -> Box<RawValue> {
+    fn ask(schema: Value) -> OwnedRawValue {
         let params = json!({"sessionId": "s", "message": "?", "mode": "form", "requestedSchema": schema});
-        serde_json::value::to_raw_value(&params).expect("it is JSON")
+        RawValue::parse(&params.to_string())
+            .expect("it is JSON")
+            .to_owned()
     }
 
     fn content(params: &RawValue, answers: Value) -> Result<Value, String> {

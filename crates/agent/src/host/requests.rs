@@ -11,7 +11,7 @@ use serde_json::json;
 use tapline_recorder::{Reply, Work, WorkStopped};
 use tapline_timeline::{Ask, Body, Request, RequestState, Row};
 use tapline_wire::client::{self, INVALID_PARAMS, METHOD_NOT_FOUND, PermissionOutcome, REQUEST_CANCELLED};
-use tapline_wire::{Id, OwnedId, Permission, RawValue};
+use tapline_wire::{Id, OwnedId, OwnedRawValue, Permission, RawValue};
 
 use super::desk::{CONNECTION, Desk, Purpose};
 use super::intents::sentence;
@@ -40,7 +40,7 @@ const STOPPED: &str = "tapline: the turn was stopped";
 #[derive(Debug, Clone)]
 pub(super) struct Open {
     pub(super) method: String,
-    pub(super) params: Option<Box<RawValue>>,
+    pub(super) params: Option<OwnedRawValue>,
     /// Its row, where a person is asked.
     pub(super) row: Option<Arc<Row>>,
 }

@@ -241,10 +241,10 @@ mod tests {
         std::fs::write(at("secret"), "no").expect("written");
         let session = Folders::open(&at("work"), &[]).expect("opened");
         let ask = |paper: Option<PathBuf>, path: PathBuf| {
-            let params =
-                serde_json::value::to_raw_value(&json!({ "path": path, "content": "mine" })).expect("JSON");
-            let written = around(paper.clone(), session.clone()).and_then(|folders| write(&folders, &params));
-            written.and_then(|_| around(paper, session.clone()).and_then(|folders| read(&folders, &params)))
+            let params = json!({ "path": path, "content": "mine" }).to_string();
+            let params = RawValue::parse(&params).expect("JSON");
+            let written = around(paper.clone(), session.clone()).and_then(|folders| write(&folders, params));
+            written.and_then(|_| around(paper, session.clone()).and_then(|folders| read(&folders, params)))
         };
         let plan = at("papers/plan.md");
         assert!(ask(None, plan.clone()).is_err(), "it is no file of the session");

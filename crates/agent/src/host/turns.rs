@@ -11,10 +11,11 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use serde_json::json;
+use serde_json::value::RawValue;
 use tapline_journal::{Error, Intent, IntentId, IntentState};
 use tapline_timeline::{Body, Delivery, Origin, Row, RowId, SessionId};
+use tapline_wire::Block;
 use tapline_wire::client;
-use tapline_wire::{Block, RawValue};
 
 use super::desk::{Desk, Purpose, passes};
 use super::intent;
@@ -153,7 +154,10 @@ impl Desk {
             .iter()
             .filter_map(|part| serde_json::value::to_raw_value(part).ok())
             .collect();
-        let read: Vec<Option<Block<'_>>> = parts.iter().map(|part| Block::read(part)).collect();
+        let read: Vec<Option<Block<'_>>> = parts
+            .iter()
+            .map(|part| Block::read(tapline_wire::RawValue::of(part)))
+            .collect();
         if let Some(broken) = read.iter().position(Option::is_none) {
             let error = format!("Part {} of the prompt is no content block.", broken + 1);
             return self.outcome(&claimed, &json!({ "error": error }));

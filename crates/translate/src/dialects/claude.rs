@@ -93,11 +93,18 @@ fn exit_code(news: &mut ToolNews<'_>) {
 /// A command's response is only told where it did not fail; an exit code that is no failure (`grep` without a hit) is
 /// told apart by an interpretation.
 fn ended_well(response: &RawValue) -> bool {
-    let is_there = |name| value::member(response, name).is_some_and(|v| !value::is_null(v));
-    is_there("stdout")
-        && value::member(response, "interrupted").and_then(value::bool) == Some(false)
-        && !is_there("returnCodeInterpretation")
-        && !is_there("backgroundTaskId")
+    let names = [
+        "stdout",
+        "interrupted",
+        "returnCodeInterpretation",
+        "backgroundTaskId",
+    ];
+    let [stdout, interrupted, interpretation, background] = value::pick(response, names);
+    let is_there = |member: Option<&RawValue>| member.is_some_and(|v| !value::is_null(v));
+    is_there(stdout)
+        && interrupted.and_then(value::bool) == Some(false)
+        && !is_there(interpretation)
+        && !is_there(background)
 }
 
 fn background_command<'a>(memory: &Memory, call: &'a str, response: &'a RawValue, facts: &mut Facts<'a>) {

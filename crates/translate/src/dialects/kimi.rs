@@ -35,9 +35,10 @@ fn tool<'a>(memory: &mut Memory, update: &Update<'a>, news: &mut ToolNews<'a>, f
     };
     if !is_settled && (text.is_empty() || text.starts_with('{')) {
         if let Ok(input) = Json::parse(text)
-            && value::is_object(input.raw())
+            && let read = RawValue::of(input.raw())
+            && value::is_object(read)
         {
-            if let Some(about) = value::member_text(input.raw(), "description") {
+            if let Some(about) = value::member_text(read, "description") {
                 memory.note(news.call, &about);
             }
             news.input = Some(input);

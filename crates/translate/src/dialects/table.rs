@@ -332,7 +332,7 @@ impl Table {
 
 /// An object without some of its members.
 fn without(input: &Json, noise: &[&str]) -> Option<Json> {
-    let raw = input.raw();
+    let raw = RawValue::of(input.raw());
     if noise.is_empty() || !value::is_object(raw) {
         return None;
     }

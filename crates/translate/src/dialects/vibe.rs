@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use tapline_timeline::{Detail, Event, Json, Tone};
+use tapline_timeline::{Detail, Event, Tone};
 use tapline_wire::{RawValue, value};
 
 use super::table::Table;
@@ -31,7 +31,7 @@ fn notice<'a>(method: &str, params: &'a RawValue, facts: &mut Facts<'a>) -> bool
         detail: Some(Detail {
             code: value::member_text(params, "category").map(Cow::into_owned),
             source: Some("retry".to_owned()),
-            more: Some(Json::new(params)),
+            more: crate::parts::json(params),
         }),
     });
     true

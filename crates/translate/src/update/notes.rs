@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use tapline_timeline::{
-    CompactionNews, CompactionState, Content, Detail, Event, Json, Part, SessionMessageNews, Tone,
+    CompactionNews, CompactionState, Content, Detail, Event, Part, SessionMessageNews, Tone,
 };
 use tapline_wire::{Block, Patch};
 
@@ -66,7 +66,7 @@ pub(super) fn compaction(io: &mut Io<'_>, reading: Reading<'_>) {
         Some("cancelled") => Some(CompactionState::Cancelled),
         _ => None,
     };
-    let detail = fields.error.map(Json::new);
+    let detail = fields.error.and_then(parts::json);
     io.event(
         session,
         Event::Compaction(CompactionNews {

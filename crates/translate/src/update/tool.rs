@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use indexmap::IndexMap;
-use tapline_timeline::{Event, Json, Printed, TerminalNews, ToolNews, ToolStatus};
+use tapline_timeline::{Event, Printed, TerminalNews, ToolNews, ToolStatus};
 use tapline_wire::{RawValue, value};
 
 use super::{Reading, unknown};
@@ -28,7 +28,7 @@ impl Translator {
             title: fields.title.clone().value(),
             kind: fields.kind.clone(),
             status: fields.status.as_deref().and_then(status),
-            input: fields.raw_input.map(Json::new),
+            input: fields.raw_input.and_then(parts::json),
             content: fields
                 .content
                 .map(|c| parts::tool_items(c, &mut |hash, bytes| io.out.blob(hash, bytes))),
