@@ -204,12 +204,16 @@ impl Terminals {
     /// # Errors
     /// Where there is no such terminal.
     pub fn output(&self, id: &str) -> Result<Output, TerminalError> {
-        let state = self.get(id)?.shared.lock();
-        let (text, truncated) = state.tail.text(state.closed);
+        // Copied under the lock and read without it: who asks all the time must not keep the terminal from being read.
+        let (tail, closed, exit) = {
+            let state = self.get(id)?.shared.lock();
+            (state.tail.clone(), state.closed, state.exit.clone())
+        };
+        let (text, truncated) = tail.text(closed);
         Ok(Output {
             text,
             truncated,
-            exit: state.exit.clone(),
+            exit,
         })
     }
 

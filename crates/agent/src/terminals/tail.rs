@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::files::{ANSWER_BYTES, json_byte};
 
 /// The end of an output.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Tail {
     bytes: VecDeque<u8>,
     limit: usize,
