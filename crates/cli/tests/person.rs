@@ -6,9 +6,12 @@ mod common;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
 use common::{fixture, run, tapline, text};
-use serde_json::Value;
+use serde_json::{Value, json};
+use tapline_journal::{Begin, Home, Journal as _, Mode, Owner, SqliteJournal, WriterOptions};
+use tapline_timeline::{Append, Change, Grows, Row, RowId, SessionId, Time};
 
 const ALLOW: &str = "recordings/codex/s3-tools-allow.jsonl";
 const TODO: &str = "recordings/codex/s8-todo.jsonl";
@@ -427,6 +430,80 @@ fn setup_says_what_would_make_the_change_that_it_shows() {
 }
 
 // --- doctor ---
+
+/// What a killed owner left while text streamed: two pieces of it in the tail of its connection.
+fn left_while_streaming(home: &Path) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let journal = SqliteJournal::open(&Home::at(folder.path())).expect("opens");
+    let mut writer = journal.writer("c", WriterOptions::default()).expect("a writer");
+    let session = SessionId::from("s");
+    let owner = Owner {
+        pid: 1,
+        host: "here".to_owned(),
+        started: Time::At(1_700_000_000_000),
+    };
+    let begin = Begin {
+        session: session.clone(),
+        owner,
+        mode: Mode::Wrapped,
+        origin: None,
+    };
+    writer.begin(&begin).expect("begins");
+    let row: Row = serde_json::from_value(json!({
+        "id": RowId::spell(&session, "r:1"), "seq": 1, "session": "s", "revision": 1, "frames": [1, 1],
+        "kind": "assistant", "state": "open", "text": "Well: ",
+    }))
+    .expect("a row");
+    let row = Arc::new(row);
+    writer.input(1, None, b"one").expect("taken");
+    writer.apply(&Change::Put(&row)).expect("taken");
+    writer.flush().expect("saved");
+    for (number, offset) in [(2, 6), (3, 10)] {
+        writer.input(number, None, b"more").expect("taken");
+        let append = Append {
+            id: &row.id,
+            seq: 1,
+            member: Grows::Text,
+            offset,
+            text: "more",
+            revision: number,
+            frame: number,
+        };
+        writer.apply(&Change::Append(append)).expect("taken");
+        writer.flush().expect("saved");
+    }
+    std::fs::create_dir(home.join("live")).expect("made");
+    for file in ["journal.db", "journal.db-wal", "live/1.tail"] {
+        std::fs::copy(folder.path().join(file), home.join(file)).expect("copied");
+    }
+}
+
+#[test]
+fn doctor_tells_of_a_broken_tail_and_of_the_rest() {
+    let home = home();
+    left_while_streaming(home.path());
+    let tail = home.path().join("live/1.tail");
+    let whole = std::fs::read(&tail).expect("read");
+    let mut broken = whole.clone();
+    broken[20] ^= 1;
+    std::fs::write(&tail, broken).expect("written");
+    let doctor = tapline(home.path(), &["doctor"]).output().expect("runs");
+    assert_eq!(code(&doctor), 1, "{doctor:?}");
+    let told = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    // Once by who would have settled the session, once by the check that follows.
+    assert_eq!(told.matches("1.tail").count(), 2, "{told}");
+    assert_eq!(said(&doctor), "tapline: 2 things need attention\n");
+
+    std::fs::write(&tail, whole).expect("written");
+    let well = text(&tapline(home.path(), &["doctor"]).output().expect("runs"));
+    assert!(
+        well.contains("session s was left by a process that is gone"),
+        "{well}"
+    );
+    assert!(well.ends_with("all is well\n"), "{well}");
+    let row = text(&run(home.path(), &["export", "s", "--format", "json"]));
+    assert!(row.contains("Well: moremore"), "{row}");
+}
 
 #[test]
 fn doctor_tells_of_the_configuration_and_of_its_faults() {

@@ -166,12 +166,18 @@ impl Doctor {
                 "side files could not be looked at: {error}; check the folder's permissions"
             ))?,
         }
-        for settled in journal.settle_dead().map_err(failed)? {
-            writeln!(
-                self.out,
-                "session {} was left by a process that is gone; it is settled now",
-                settled.session
-            )?;
+        match journal.settle_dead() {
+            Ok(all) => {
+                for settled in all {
+                    writeln!(
+                        self.out,
+                        "session {} was left by a process that is gone; it is settled now",
+                        settled.session
+                    )?;
+                }
+            }
+            // What else is wrong is told all the same.
+            Err(error) => self.fault(error)?,
         }
         for finding in journal.verify(None).map_err(failed)? {
             self.fault(finding.text)?;
