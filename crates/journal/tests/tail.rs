@@ -89,6 +89,14 @@ impl Stream {
     }
 }
 
+/// A new journal, and its folder.
+fn fresh() -> (tempfile::TempDir, Home, SqliteJournal) {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::at(dir.path());
+    let journal = SqliteJournal::open(&home).unwrap();
+    (dir, home, journal)
+}
+
 fn id() -> SessionId {
     SessionId::from("s")
 }
@@ -136,9 +144,7 @@ fn copy(from: &Home, to: &Path) -> Home {
 
 /// A journal whose owner is gone, with five pieces of text that were reported as saved, in the tail.
 fn abandoned() -> (tempfile::TempDir, Home) {
-    let dir = tempfile::tempdir().unwrap();
-    let home = Home::at(dir.path());
-    let journal = SqliteJournal::open(&home).unwrap();
+    let (_dir, home, journal) = fresh();
     let mut stream = Stream::begin(&journal);
     for word in ["one ", "two ", "three ", "four ", "five "] {
         stream.say(word);
@@ -150,9 +156,7 @@ fn abandoned() -> (tempfile::TempDir, Home) {
 
 #[test]
 fn streamed_text_is_read_from_the_tail_and_the_tables_stay_as_they_are() {
-    let dir = tempfile::tempdir().unwrap();
-    let home = Home::at(dir.path());
-    let journal = SqliteJournal::open(&home).unwrap();
+    let (_dir, home, journal) = fresh();
     // Another process, as far as the journal is concerned.
     let other = SqliteJournal::open(&home).unwrap();
     let mut stream = Stream::begin(&journal);
@@ -315,9 +319,7 @@ fn a_flipped_bit_in_a_tail_is_told_unless_it_is_in_the_last_record() {
 
 #[test]
 fn a_tail_that_stands_in_the_tables_already_is_empty() {
-    let dir = tempfile::tempdir().unwrap();
-    let home = Home::at(dir.path());
-    let journal = SqliteJournal::open(&home).unwrap();
+    let (_dir, home, journal) = fresh();
     let mut stream = Stream::begin(&journal);
     stream.say("once");
     let old = fs::read(tail(&home)).unwrap();
@@ -337,9 +339,7 @@ fn a_tail_that_stands_in_the_tables_already_is_empty() {
 
 #[test]
 fn a_tail_that_is_younger_than_its_journal_is_told() {
-    let dir = tempfile::tempdir().unwrap();
-    let home = Home::at(dir.path());
-    let journal = SqliteJournal::open(&home).unwrap();
+    let (_dir, home, journal) = fresh();
     let mut stream = Stream::begin(&journal);
     stream.say("one ");
     let left = tempfile::tempdir().unwrap();
@@ -365,9 +365,7 @@ fn a_tail_that_is_younger_than_its_journal_is_told() {
 #[cfg(unix)]
 #[test]
 fn a_tail_that_cannot_be_written_is_done_without() {
-    let dir = tempfile::tempdir().unwrap();
-    let home = Home::at(dir.path());
-    let journal = SqliteJournal::open(&home).unwrap();
+    let (dir, home, journal) = fresh();
     let mut stream = Stream::begin(&journal);
     fs::remove_file(tail(&home)).unwrap();
     std::os::unix::fs::symlink(dir.path().join("no/such/folder"), tail(&home)).unwrap();
@@ -380,9 +378,7 @@ fn a_tail_that_cannot_be_written_is_done_without() {
 
 #[test]
 fn a_tail_is_taken_in_when_it_is_full() {
-    let dir = tempfile::tempdir().unwrap();
-    let home = Home::at(dir.path());
-    let journal = SqliteJournal::open(&home).unwrap();
+    let (_dir, home, journal) = fresh();
     let mut stream = Stream::begin(&journal);
     let piece = "a word and another one ".repeat(400);
     let mut longest = 0;
@@ -400,9 +396,7 @@ fn a_tail_is_taken_in_when_it_is_full() {
 
 #[test]
 fn an_owner_that_lost_its_session_saves_nothing_more_in_its_tail() {
-    let dir = tempfile::tempdir().unwrap();
-    let home = Home::at(dir.path());
-    let journal = SqliteJournal::open(&home).unwrap();
+    let (_dir, home, journal) = fresh();
     let other = SqliteJournal::open(&home).unwrap();
     let mut stream = Stream::begin(&journal);
     stream.say("one ");
@@ -519,9 +513,7 @@ fn what_is_forgotten_leaves_no_tail_and_nothing_for_who_comes_after() {
 fn a_tape_that_begins_takes_nothing_from_a_tail_that_stands_in_its_place() {
     let (_dir, home) = abandoned();
     let old = fs::read(tail(&home)).unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    let home = Home::at(dir.path());
-    let journal = SqliteJournal::open(&home).unwrap();
+    let (_dir, home, journal) = fresh();
     fs::write(tail(&home), old).unwrap();
     let mut stream = Stream::begin(&journal);
     assert_eq!(said(&journal), "Well: ");
@@ -567,9 +559,7 @@ fn a_broken_tail_is_in_the_way_of_its_own_session_alone() {
 
 #[test]
 fn a_connection_has_one_writer() {
-    let dir = tempfile::tempdir().unwrap();
-    let home = Home::at(dir.path());
-    let journal = SqliteJournal::open(&home).unwrap();
+    let (_dir, home, journal) = fresh();
     let other = SqliteJournal::open(&home).unwrap();
     let mut stream = Stream::begin(&journal);
     stream.say("one ");
@@ -593,9 +583,7 @@ fn a_connection_has_one_writer() {
 #[cfg(unix)]
 #[test]
 fn a_tail_that_is_deleted_under_its_owner_costs_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let home = Home::at(dir.path());
-    let journal = SqliteJournal::open(&home).unwrap();
+    let (_dir, home, journal) = fresh();
     let mut stream = Stream::begin(&journal);
     stream.say("one ");
     fs::remove_file(tail(&home)).unwrap();
@@ -664,9 +652,7 @@ fn a_tail_that_nobody_needs_any_more_goes() {
 
 #[test]
 fn a_session_is_not_forgotten_while_its_connection_is_written() {
-    let dir = tempfile::tempdir().unwrap();
-    let home = Home::at(dir.path());
-    let journal = SqliteJournal::open(&home).unwrap();
+    let (_dir, home, journal) = fresh();
     let other = SqliteJournal::open(&home).unwrap();
     let mut stream = Stream::begin(&journal);
     stream.say("one ");
