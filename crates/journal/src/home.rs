@@ -96,6 +96,14 @@ pub(crate) fn private_file(path: &Path) -> io::Result<fs::File> {
     options.open(path)
 }
 
+/// Puts the names in a folder on stable storage: a new file is there after a power cut only if its name is.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
 /// The sentence for what the system said about a file.
 pub(crate) fn file_error(path: &Path, doing: &'static str, error: io::Error) -> Error {
     let path = path.to_owned();

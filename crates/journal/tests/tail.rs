@@ -10,6 +10,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -20,7 +21,7 @@ use tapline_timeline::{Append, Body, Change, Close, Grows, Row, SessionId, TextS
 /// A message that streams.
 struct Stream {
     writer: Writer,
-    message: Row,
+    message: Arc<Row>,
     offset: u64,
     revision: u64,
 }
@@ -30,15 +31,9 @@ impl Stream {
         let mut writer = journal.writer("c", WriterOptions::default()).unwrap();
         writer.begin(&begin("s", Mode::Wrapped)).unwrap();
         let body = json!({"kind": "assistant", "state": "open", "text": "Well: "});
-        let message = Row::clone(&row("s", 1, body));
+        let message = row("s", 1, body);
         writer.input(1, None, b"input 1").unwrap();
-        writer
-            .apply(&Change::Put(&row(
-                "s",
-                1,
-                json!({"kind": "assistant", "state": "open", "text": "Well: "}),
-            )))
-            .unwrap();
+        writer.apply(&Change::Put(&message)).unwrap();
         writer.flush().unwrap();
         Self {
             writer,

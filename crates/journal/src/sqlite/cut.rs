@@ -8,13 +8,14 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::Error;
-use crate::home::{Home, file_error, private_folder};
+use crate::home::{Home, file_error, private_folder, sync_folder};
+use crate::writer::now_ms;
 
 use super::held::Held;
 use super::log::{self, LogDamage};
@@ -73,11 +74,10 @@ fn keep(path: &Path, live: &Path, copy: &Path) -> io::Result<()> {
         fs::copy(&file, &to)?;
         File::open(&to)?.sync_all()?;
     }
-    #[cfg(unix)]
-    for folder in [Some(copy), copy.parent()].into_iter().flatten() {
-        File::open(folder)?.sync_all()?;
-    }
-    Ok(())
+    [Some(copy), copy.parent()]
+        .into_iter()
+        .flatten()
+        .try_for_each(sync_folder)
 }
 
 /// Lets SQLite read the log up to the damage, write that into the file and begin the log anew.
@@ -130,8 +130,4 @@ fn locked(path: &Path) -> Error {
         path: path.to_owned(),
         waited: Duration::ZERO,
     }
-}
-
-fn now_ms() -> u128 {
-    SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis()
 }

@@ -84,7 +84,8 @@ pub(super) fn connect(path: &Path) -> Result<Connection, Error> {
     // FULL: a commit is on stable storage when it returns; on macOS that takes more than its fsync. No mmap: a file that shrinks under us must be an error and
     // not a signal. A cap on the log left behind by a burst; caches small enough that memory stays flat.
     conn.execute_batch(
-        "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;
+        "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
+         PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;
          PRAGMA cache_size = -4096; PRAGMA journal_size_limit = 67108864; PRAGMA trusted_schema = OFF;",
     )
     .map_err(|e| sql_error(path, "opening it", e))?;

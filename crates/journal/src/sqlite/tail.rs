@@ -15,185 +15,31 @@
 //! the tables to bring an input; where one did not, nothing goes to the tail until the next that does
 //! ([`super::store::Store::stream`]).
 //!
-//! A record is a header of [`HEADER`] bytes and its packed content; the content before it is its dictionary, since the frames of a
+//! A record ([`record`]) is a header and its packed content; the content before it is its dictionary, since the frames of a
 //! message differ in little. The header has the base, the record's ordinal and a check of everything. Each record is
 //! on stable storage before the next is written: a record that does not check is the torn end of a write that nobody was told of,
 //! unless a good one of the same base stands behind it, which is damage.
 
-use std::fs::{File, TryLockError};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+mod own;
+mod record;
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak};
 
-use tapline_timeline::{Grows, RowId};
-
-use crate::batch::{Batch, Grown, Op};
 use crate::error::Error;
-use crate::home::{file_error, private_file};
+use crate::home::file_error;
 use crate::tape;
-use crate::writer::Hold;
 
-/// Longest content of a batch that goes to the tail, in bytes. One that is longer fills pages by itself. It has fewer changes than
-/// bytes, so this is also more changes than any record has.
-pub(super) const BATCH_BYTES: usize = 32 * 1024;
+pub(super) use own::{Tail, Written};
+pub(super) use record::{BATCH_BYTES, Streamed, StreamedEntry};
+use record::{CONTENT_LIMIT, HEADER, Head, MAGIC, unpack};
 
 /// What a tail holds before the tables take it in, in bytes before packing: readers read all of it.
 pub(super) const TAIL_BYTES: usize = tape::BLOCK_BYTES;
 
 /// Longest file that is read, in bytes: what packs badly, and the headers of the shortest records, are in it.
 const FILE_LIMIT: u64 = 16 * TAIL_BYTES as u64;
-
-/// Longest content of a record that is taken as one, in bytes, packed or not.
-const CONTENT_LIMIT: usize = 2 * BATCH_BYTES;
-
-/// The numbers of an append.
-const ENTRY: usize = 9 * 8;
-
-const MAGIC: [u8; 4] = *b"tail";
-/// Magic, base, ordinal, length packed, length before, check.
-const HEADER: usize = 4 + 8 + 4 + 4 + 4 + 8;
-
-/// One batch as it stands in the tail.
-#[derive(Debug, Default)]
-pub(super) struct Streamed {
-    pub(super) entries: Vec<StreamedEntry>,
-    text: String,
-    /// Inputs, as records of a tape.
-    pub(super) tape: Vec<u8>,
-    /// Numbers of the first and the last input.
-    pub(super) numbers: Option<(u64, u64)>,
-}
-
-/// Text that a row grew by.
-#[derive(Debug)]
-pub(super) struct StreamedEntry {
-    /// Number of the session.
-    pub(super) session: i64,
-    /// Under which hold it was written.
-    pub(super) generation: u64,
-    pub(super) cursor: u64,
-    /// Its id is not known here.
-    pub(super) grown: Grown,
-}
-
-impl Streamed {
-    pub(super) fn text(&self, entry: &StreamedEntry) -> &str {
-        // The bounds were checked when the record was read.
-        self.text
-            .get(entry.grown.from..entry.grown.to)
-            .unwrap_or_default()
-    }
-
-    /// Whether a batch is one for the tail.
-    pub(super) fn takes(batch: &Batch) -> bool {
-        Self::bytes(batch) <= BATCH_BYTES
-            && batch.blobs.is_empty()
-            && batch.providers.is_empty()
-            && !batch.entries.is_empty()
-            && batch.numbers.is_some()
-            && batch
-                .entries
-                .iter()
-                .all(|entry| matches!(entry.op, Op::Append(_)))
-    }
-
-    /// Length of the content of its record.
-    fn bytes(batch: &Batch) -> usize {
-        4 + ENTRY * batch.entries.len() + batch.text.len() + 16 + batch.tape.len()
-    }
-
-    /// The content of a record.
-    fn write(batch: &Batch, holds: &[Hold]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(Self::bytes(batch));
-        let appends = batch.entries.iter().filter_map(|entry| match &entry.op {
-            Op::Append(grown) => Some((&holds[entry.session], entry.cursor, grown)),
-            _ => None,
-        });
-        // The longest batch has fewer entries than bytes.
-        let count = u32::try_from(batch.entries.len()).unwrap_or(u32::MAX);
-        out.extend_from_slice(&count.to_le_bytes());
-        let mut text = String::with_capacity(batch.text.len());
-        for (hold, cursor, grown) in appends {
-            let member = match grown.member {
-                Grows::Text => u64::MAX,
-                Grows::Terminal(index) => index as u64,
-            };
-            let piece = &batch.text[grown.from..grown.to];
-            text.push_str(piece);
-            let numbers = [
-                hold.number.unsigned_abs(),
-                hold.generation,
-                cursor,
-                grown.seq,
-                member,
-                grown.offset,
-                grown.revision,
-                grown.frame,
-                piece.len() as u64,
-            ];
-            for number in numbers {
-                out.extend_from_slice(&number.to_le_bytes());
-            }
-        }
-        out.extend_from_slice(text.as_bytes());
-        let (first, last) = batch.numbers.unwrap_or((u64::MAX, 0));
-        out.extend_from_slice(&first.to_le_bytes());
-        out.extend_from_slice(&last.to_le_bytes());
-        out.extend_from_slice(&batch.tape);
-        out
-    }
-
-    /// Reads the content of a record.
-    fn read(content: &[u8]) -> Option<Self> {
-        let (count, mut rest) = content.split_first_chunk::<4>()?;
-        let mut number = || {
-            let (number, behind) = rest.split_first_chunk::<8>()?;
-            rest = behind;
-            Some(u64::from_le_bytes(*number))
-        };
-        let mut out = Self::default();
-        let mut at = 0usize;
-        for _ in 0..u32::from_le_bytes(*count) {
-            let (session, generation, cursor, seq) = (number()?, number()?, number()?, number()?);
-            let (member, offset, revision, frame) = (number()?, number()?, number()?, number()?);
-            let to = at.checked_add(usize::try_from(number()?).ok()?)?;
-            let member = match member {
-                u64::MAX => Grows::Text,
-                index => Grows::Terminal(usize::try_from(index).ok()?),
-            };
-            let grown = Grown {
-                id: RowId::from(""),
-                seq,
-                member,
-                offset,
-                from: at,
-                to,
-                revision,
-                frame,
-            };
-            out.entries.push(StreamedEntry {
-                session: i64::try_from(session).ok()?,
-                generation,
-                cursor,
-                grown,
-            });
-            at = to;
-        }
-        let (text, behind) = rest.split_at_checked(at)?;
-        rest = behind;
-        out.text = std::str::from_utf8(text).ok()?.to_owned();
-        let whole = |entry: &StreamedEntry| out.text.get(entry.grown.from..entry.grown.to).is_some();
-        if !out.entries.iter().all(whole) {
-            return None;
-        }
-        let (first, behind) = rest.split_first_chunk::<8>()?;
-        let (last, tape) = behind.split_first_chunk::<8>()?;
-        let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
-        out.numbers = (first <= last).then_some((first, last));
-        out.tape = tape.to_vec();
-        Some(out)
-    }
-}
 
 /// What stands in the file of a tail.
 #[derive(Debug, Default)]
@@ -346,244 +192,13 @@ impl Content {
     }
 }
 
-/// A record whose check is right.
-struct Head<'a> {
-    base: u64,
-    ordinal: u32,
-    size: usize,
-    packed: &'a [u8],
-}
-
-impl<'a> Head<'a> {
-    fn at(bytes: &'a [u8], at: usize, tape: i64) -> Option<Self> {
-        let rest = bytes.get(at..)?.strip_prefix(&MAGIC)?;
-        let (base, rest) = rest.split_first_chunk::<8>()?;
-        let (ordinal, rest) = rest.split_first_chunk::<4>()?;
-        let (length, rest) = rest.split_first_chunk::<4>()?;
-        let (size, rest) = rest.split_first_chunk::<4>()?;
-        let (check, rest) = rest.split_first_chunk::<8>()?;
-        let length = Some(u32::from_le_bytes(*length) as usize).filter(|length| *length <= CONTENT_LIMIT)?;
-        let packed = rest.get(..length)?;
-        let head = Self {
-            base: u64::from_le_bytes(*base),
-            ordinal: u32::from_le_bytes(*ordinal),
-            size: u32::from_le_bytes(*size) as usize,
-            packed,
-        };
-        (head.check(tape) == *check).then_some(head)
-    }
-
-    fn check(&self, tape: i64) -> [u8; 8] {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&tape.to_le_bytes());
-        hasher.update(&self.base.to_le_bytes());
-        hasher.update(&self.ordinal.to_le_bytes());
-        hasher.update(&(self.size as u64).to_le_bytes());
-        hasher.update(self.packed);
-        let mut check = [0; 8];
-        check.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
-        check
-    }
-
-    fn write(&self, tape: i64) -> Vec<u8> {
-        let mut out = Vec::with_capacity(HEADER + self.packed.len());
-        out.extend_from_slice(&MAGIC);
-        out.extend_from_slice(&self.base.to_le_bytes());
-        out.extend_from_slice(&self.ordinal.to_le_bytes());
-        // Both are below the limit of a content.
-        out.extend_from_slice(&(self.packed.len() as u32).to_le_bytes());
-        out.extend_from_slice(&(self.size as u32).to_le_bytes());
-        out.extend_from_slice(&self.check(tape));
-        out.extend_from_slice(self.packed);
-        out
-    }
-}
-
-/// Proof that we write a tape, and nobody else does. Whoever drops it lets others.
-#[derive(Debug)]
-pub(super) struct Written(Arc<File>);
-
-impl Drop for Written {
-    fn drop(&mut self) {
-        let _ = self.0.unlock();
-    }
-}
-
-/// The tail of a tape that we write.
-#[derive(Debug)]
-pub(super) struct Tail {
-    path: PathBuf,
-    file: Arc<File>,
-    tape: i64,
-    written: Weak<Written>,
-    /// Its name is on stable storage.
-    named: bool,
-    begun: Option<Begun>,
-}
-
-/// What stands in a tail since it was begun anew.
-#[derive(Debug)]
-struct Begun {
-    base: u64,
-    ordinal: u32,
-    end: u64,
-    /// Before packing.
-    bytes: usize,
-    last: Vec<u8>,
-}
-
-impl Tail {
-    /// Takes the tail of a tape for ourselves, and makes its file where there is none. Nothing where somebody writes the tape.
-    pub(super) fn take(live: &Path, tape: i64) -> Result<Option<(Self, Arc<Written>)>, Error> {
-        let path = path_of(live, tape);
-        let say = |error| file_error(&path, "taking its lock", error);
-        loop {
-            let file = private_file(&path).map_err(say)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(say(error)),
-            }
-            // Whoever had it before may have removed it in between.
-            if is_at(&file, &path) {
-                let file = Arc::new(file);
-                let written = Arc::new(Written(Arc::clone(&file)));
-                let tail = Self {
-                    path,
-                    file,
-                    tape,
-                    written: Arc::downgrade(&written),
-                    named: false,
-                    begun: None,
-                };
-                return Ok(Some((tail, written)));
-            }
-        }
-    }
-
-    /// Leaves nothing in it: what stands there belongs to no table of ours.
-    pub(super) fn clear(&self) -> Result<(), Error> {
-        self.file
-            .set_len(0)
-            .map_err(|error| file_error(&self.path, "emptying it", error))
-    }
-
-    /// Whether we write the tape still.
-    pub(super) fn is_written(&self) -> bool {
-        self.written.strong_count() > 0
-    }
-
-    /// What stands in it, for tables whose last input is `base`.
-    pub(super) fn find(&self, base: u64) -> Result<Found, Error> {
-        read(&self.file, &self.path, self.tape, base)
-    }
-
-    /// Appends a batch to what came after the input `base`, the last in the tables; it is on stable storage when this returns. Says
-    /// whether there was room. After an error the tail must be taken in.
-    pub(super) fn append(&mut self, base: u64, batch: &Batch, holds: &[Hold]) -> io::Result<bool> {
-        if !is_at(&self.file, &self.path) {
-            return Err(ErrorKind::NotFound.into());
-        }
-        let begun = match self.begun.take().filter(|begun| begun.base == base) {
-            Some(begun) => begun,
-            None => self.begin(base)?,
-        };
-        let begun = self.begun.insert(begun);
-        if begun.bytes + Streamed::bytes(batch) > TAIL_BYTES {
-            return Ok(false);
-        }
-        let content = Streamed::write(batch, holds);
-        let packed = pack(&content, &begun.last)?;
-        let head = Head {
-            base,
-            ordinal: begun.ordinal,
-            size: content.len(),
-            packed: &packed,
-        };
-        let record = head.write(self.tape);
-        let mut file = &*self.file;
-        let written = file
-            .seek(SeekFrom::Start(begun.end))
-            .and_then(|_| file.write_all(&record))
-            .and_then(|()| file.sync_data());
-        if let Err(error) = written {
-            // Best effort: what stays is the torn end of a write that nobody is told of.
-            let _ = self.file.set_len(begun.end);
-            return Err(error);
-        }
-        begun.ordinal += 1;
-        begun.end += record.len() as u64;
-        begun.bytes += content.len();
-        begun.last = content;
-        Ok(true)
-    }
-
-    /// Begins it anew: what stands in it the tables have.
-    fn begin(&mut self, base: u64) -> io::Result<Begun> {
-        self.file.set_len(0)?;
-        if !self.named {
-            // A new file's name is on stable storage with its folder.
-            self.path.parent().map_or(Ok(()), sync_folder)?;
-            self.named = true;
-        }
-        Ok(Begun {
-            base,
-            ordinal: 0,
-            end: 0,
-            bytes: 0,
-            last: Vec::new(),
-        })
-    }
-
-    /// Removes it. We write the tape until this returns.
-    pub(super) fn remove(self) {
-        if is_at(&self.file, &self.path) {
-            // One that stays has a base that is past, and is empty for every reader.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
-/// Whether a file stands at its path, and no other or none.
-fn is_at(file: &File, path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        match (file.metadata(), std::fs::metadata(path)) {
-            (Ok(file), Ok(there)) => (file.dev(), file.ino()) == (there.dev(), there.ino()),
-            _ => false,
-        }
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        path.exists()
-    }
-}
-
-/// Packs a content; what the one before it has costs next to nothing.
-fn pack(content: &[u8], before: &[u8]) -> std::io::Result<Vec<u8>> {
-    zstd::bulk::Compressor::with_dictionary(3, before)?.compress(content)
-}
-
-fn unpack(packed: &[u8], size: usize, before: &[u8]) -> Option<Vec<u8>> {
-    let mut unpacker = zstd::bulk::Decompressor::with_dictionary(before).ok()?;
-    let content = unpacker.decompress(packed, size).ok()?;
-    (content.len() == size).then_some(content)
-}
-
-fn sync_folder(folder: &Path) -> std::io::Result<()> {
-    if cfg!(unix) {
-        File::open(folder)?.sync_all()?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::record::pack;
     use super::*;
+    use crate::batch::Batch;
 
     /// A tail of tape 1 behind input 5, as it is written.
     fn tail(records: u64) -> (tempfile::TempDir, Vec<u8>) {
